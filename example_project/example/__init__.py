@@ -1,0 +1,1 @@
+"""A plain Scrapy project that crawls the living site."""

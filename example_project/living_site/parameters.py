@@ -1,0 +1,149 @@
+"""What a living site is made of: the characters of its hosts and the numbers that shape its history."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from itertools import cycle, islice
+from typing import Any
+
+TIME_COMPRESSION = 3600
+"""One second on the site stands for this many seconds on the real web."""
+
+
+class Character(StrEnum):
+    """How a host behaves. Every host serves documents; the character says what else, and how honestly."""
+
+    STRONG_ETAG = "strong-etag"
+    """Sends a strong ETag with everything and answers If-None-Match truthfully."""
+
+    LAST_MODIFIED = "last-modified"
+    """Sends Last-Modified only, and answers If-Modified-Since truthfully."""
+
+    NO_VALIDATORS = "no-validators"
+    """Sends no validators, answers every request in full, and has no robots.txt."""
+
+    LYING = "lying"
+    """Overlooks most changes in its ETag, so that it answers 304 although the page changed."""
+
+    NOISY = "noisy"
+    """Puts a time and a nonce into comments, scripts and attributes of every answer; the text stays."""
+
+    SLOW = "slow"
+    """Takes `slow_seconds` for each answer."""
+
+    FLAKY = "flaky"
+    """Answers some requests with 500, 503 or 429, or drops the connection, in a seeded pattern."""
+
+    MORTAL = "mortal"
+    """Loses some of its documents (404 or 410) at seeded times; some of them come back."""
+
+    REDIRECTING = "redirecting"
+    """Has redirections of every kind: 301, 302, 307, 308, a chain, a loop, one to another host."""
+
+    ANNOUNCING = "announcing"
+    """Has a sitemap index with gzipped sitemaps, named in a robots.txt that also forbids `/private/`."""
+
+    HUB = "hub"
+    """Has hub pages that list short-lived posts, and RSS and Atom feeds of them."""
+
+    ODD = "odd"
+    """Serves pages that are hard to digest: broken, empty, huge, binary, wrongly labelled."""
+
+
+ORDINARY = (Character.STRONG_ETAG, Character.LAST_MODIFIED, Character.NO_VALIDATORS, Character.ANNOUNCING)
+
+
+def characters_for(host_count: int) -> tuple[Character, ...]:
+    """Return the characters of `host_count` hosts: one of each, then ordinary ones in turn.
+
+    >>> [str(character) for character in characters_for(2)]
+    ['strong-etag', 'last-modified']
+    """
+    return (*Character, *islice(cycle(ORDINARY), max(0, host_count - len(Character))))[:host_count]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorldParameters:
+    """Everything that a world's history depends on. Rates are per second, of the site's own time."""
+
+    seed: int = 1
+    characters: tuple[Character, ...] = characters_for(24)
+    """One host for each; the first host's root links to the roots of all."""
+
+    pages_per_host: int = 26
+    """Documents on each host; navigation, hubs, posts, redirections and oddities come in addition."""
+
+    slowest_change_rate: float = 0.0005
+    fastest_change_rate: float = 0.5
+    """Change rates of documents are log-uniform between these two."""
+
+    importance_spread: float = 1.0
+    """Standard deviation of the logarithm of a document's importance, whose mean is 1."""
+
+    lie_share: float = 0.6
+    """Share of the changes that a lying host's ETag overlooks."""
+
+    slow_seconds: float = 0.5
+    """How long a slow host takes to answer."""
+
+    trouble_share: float = 0.25
+    """Share of the requests that a flaky host does not answer properly."""
+
+    mortal_share: float = 0.4
+    """Share of a mortal host's documents that die."""
+
+    mean_life_seconds: float = 60.0
+    """Mean time until a mortal document dies, and mean time until one that revives does."""
+
+    revival_share: float = 0.5
+    """Share of the dead documents that come back."""
+
+    hubs_per_host: int = 3
+    slowest_post_rate: float = 0.02
+    fastest_post_rate: float = 0.2
+    """Posts appear on each hub at a rate that is log-uniform between these two."""
+
+    post_listed_seconds: float = 30.0
+    """How long a hub lists a post."""
+
+    post_life_seconds: float = 90.0
+    """How long a post's own page exists; it answers 410 from then on."""
+
+    big_page_bytes: int = 2_000_000
+    """Size of an odd host's big page."""
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no world."""
+        for name in ("slow_seconds", "importance_spread", "hubs_per_host", "big_page_bytes"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
+        for name in ("pages_per_host", "mean_life_seconds", "post_listed_seconds"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}")
+        for name in ("lie_share", "trouble_share", "mortal_share", "revival_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
+        for what in ("change", "post"):
+            slowest, fastest = getattr(self, f"slowest_{what}_rate"), getattr(self, f"fastest_{what}_rate")
+            if not 0 < slowest <= fastest:
+                raise ValueError(
+                    f"0 < slowest_{what}_rate <= fastest_{what}_rate must hold, got {slowest}, {fastest}"
+                )
+        if not self.characters:
+            raise ValueError("a world needs at least one host: characters is empty")
+        if self.post_life_seconds < self.post_listed_seconds:
+            raise ValueError("post_life_seconds must not be below post_listed_seconds")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the parameters as JSON can carry them."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "WorldParameters":
+        """Return the parameters that `to_json` gave.
+
+        >>> parameters = WorldParameters(seed=7)
+        >>> WorldParameters.from_json(parameters.to_json()) == parameters
+        True
+        """
+        return cls(**{**values, "characters": tuple(map(Character, values["characters"]))})

@@ -1,0 +1,105 @@
+"""A living site in a thread of its own."""
+
+import asyncio
+import socket
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from living_site.answers import Responder
+from living_site.model import host_addresses
+from living_site.parameters import WorldParameters
+from living_site.request_log import RequestLog
+from living_site.server import Server, bind_all
+from living_site.world import World
+
+
+class RunningSite:
+    """Runs a living site from `start` to `stop`, or for the length of a `with` block.
+
+    Its epoch is the moment it is started. Port 0 takes any port that is free on all its addresses.
+
+    >>> with RunningSite(WorldParameters(pages_per_host=3)) as site:
+    ...     len(site.root_urls)
+    24
+    """
+
+    world: World
+    log: RequestLog
+    epoch: float
+    """Unix time of the start."""
+
+    def __init__(
+        self, parameters: WorldParameters | None = None, *, port: int = 0, log_path: Path | None = None
+    ) -> None:
+        self._parameters = parameters or WorldParameters()
+        self._port = port
+        self._log_path = log_path
+        self._stop_wish = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
+
+    @property
+    def root_urls(self) -> list[str]:
+        """The URL of every host's root; the first one links to all others."""
+        return self.world.root_urls
+
+    @property
+    def port(self) -> int:
+        """The port of all hosts."""
+        return self.world.hosts[0].port
+
+    @property
+    def is_serving(self) -> bool:
+        """Whether requests are answered: from `start` to `stop`, unless the log cannot be written."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def now(self) -> float:
+        """Return the seconds since the epoch, by a clock that never jumps."""
+        return time.monotonic() - self._started
+
+    def start(self) -> Self:
+        """Bind the addresses and serve them; requests are taken from the moment this returns."""
+        sockets = bind_all(host_addresses(self._parameters), self._port)
+        try:
+            self.world = World(self._parameters, sockets[0].getsockname()[1])
+            self.epoch, self._started = time.time(), time.monotonic()
+            self.log = RequestLog(self.world, self.epoch, self._log_path)
+        except BaseException:
+            for sock in sockets:
+                sock.close()
+            raise
+        server = Server(Responder(self.world, self.epoch), self.log, self.now)
+        self._thread = threading.Thread(
+            target=self._run, args=(server, sockets), name="living-site", daemon=True
+        )
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End the serving and the log file; the world and the log in memory stay readable."""
+        if self._thread is None:
+            return
+        self._stop_wish.set()
+        self._thread.join()
+        self._thread = None
+        self.log.close()
+        if self._failure is not None:
+            raise self._failure
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _run(self, server: Server, sockets: list[socket.socket]) -> None:
+        """Serve in this thread until told to stop."""
+        try:
+            asyncio.run(server.serve(sockets, self._stop_wish))
+        except BaseException as failure:
+            self._failure = failure

@@ -1,0 +1,209 @@
+"""Every setting: declared once, read once, refused early.
+
+``Config.from_settings`` is the only place that reads ``FRESHNESS_*`` settings. A field
+``budget_per_second`` with ``setting(..., name="BUDGET")`` is the setting ``FRESHNESS_BUDGET``.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol, Self
+
+from scrapy_freshness.errors import ConfigError
+from scrapy_freshness.units import (
+    REMEDY,
+    choice,
+    duration,
+    patterns,
+    positive_int,
+    rate,
+    selectors,
+    share,
+    size,
+    switch,
+    text,
+    words,
+)
+
+PREFIX = "FRESHNESS_"
+
+
+class Settings(Protocol):
+    """What is needed of Scrapy's settings."""
+
+    def get(self, name: str, default: Any = None) -> Any: ...
+
+
+def setting(default: Any, parse: Callable[[Any], Any], help_: str, *, name: str = "") -> Any:
+    """Declare a setting: *default* as a user would write it, a parser, and one sentence of help."""
+    metadata = {"parse": parse, "help": help_, "name": name, "written": default}
+    return field(default_factory=lambda: parse(default), metadata=metadata)
+
+
+POLICY_NAMES = ("greedy", "uniform")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """All settings of a crawl, validated."""
+
+    plain_scheduler: str = setting(
+        "scrapy.core.scheduler.Scheduler",
+        text,
+        "Scheduler of requests that are not tracked; the add-on puts the project's own here.",
+    )
+    enabled: bool = setting(True, switch, "Whether the crawl is kept fresh; off leaves plain Scrapy.")
+    database_url: str = setting(
+        "sqlite:///freshness.db",
+        text,
+        "SQLAlchemy URL of the database; created and migrated at first use.",
+    )
+    budget_per_second: float = setting(
+        "1/s", rate, "Fetches per time unit, all together: pages, retries, robots.txt.", name="BUDGET"
+    )
+    policy: str = setting(
+        "greedy", choice(*POLICY_NAMES), f"What a crawl is worth: {' or '.join(POLICY_NAMES)}."
+    )
+    stop_when: str = setting(
+        "never",
+        choice("never", "idle"),
+        'When the crawl ends by itself: "never", or "idle" once everything due has been visited.',
+    )
+    skip_unchanged: bool = setting(
+        True, switch, "Whether the callback is spared when a page has not changed."
+    )
+    emit_unchanged: bool = setting(False, switch, "Whether items of unchanged pages pass the item pipeline.")
+    item_field: str = setting(
+        "", text, "Field of each item that receives what is known about its page; empty for none."
+    )
+    allow: tuple[re.Pattern[str], ...] = setting(
+        (), patterns, "Regular expressions; if any are given, only URLs matching one are tracked."
+    )
+    deny: tuple[re.Pattern[str], ...] = setting(
+        (), patterns, "Regular expressions; URLs matching one are fetched but not tracked."
+    )
+    meta_keys: tuple[str, ...] = setting(
+        ("*",), words, 'Keys of request.meta that are kept for revisits; "*" keeps all of the spider\'s.'
+    )
+    min_interval_seconds: float = setting(
+        "1s", duration, "Least time between two visits of a page.", name="MIN_INTERVAL"
+    )
+    prior_changed_after_seconds: float = setting(
+        "1h",
+        duration,
+        "Pseudo-observation for every page: a change seen after this time.",
+        name="PRIOR_CHANGED_AFTER",
+    )
+    prior_unchanged_after_seconds: float = setting(
+        "57h",
+        duration,
+        "Pseudo-observation for every page: no change seen after this time.",
+        name="PRIOR_UNCHANGED_AFTER",
+    )
+    shingle_words: int = setting(5, positive_int, "Words in a fragment (shingle) of a page.")
+    sketch_size: int = setting(64, positive_int, "Fragments kept of each version (bottom-m sketch).")
+    max_profiles: int = setting(5, positive_int, "Change profiles kept of each page.", name="PROFILES")
+    profile_length: int = setting(12, positive_int, "Observations kept in a change profile.")
+    min_divergence: float = setting(
+        0.0, share, "A page counts as changed only if at least this share of its fragments differs."
+    )
+    fragment_fields: tuple[str, ...] = setting(
+        (), words, "Item fields that make up a page's content; empty for the visible text."
+    )
+    include_css: dict[str, tuple[str, ...]] = setting(
+        {}, selectors, "Domain (or *) to CSS selectors: only text inside these counts."
+    )
+    exclude_css: dict[str, tuple[str, ...]] = setting(
+        {}, selectors, "Domain (or *) to CSS selectors: text inside these does not count."
+    )
+    max_body_bytes: int = setting(
+        "2MB", size, "Longer bodies are compared by their beginning only.", name="MAX_BODY"
+    )
+    audit_share: float = setting(
+        0.02, share, "Share of conditional visits made without validators to check the host's 304s."
+    )
+    gone_recheck_seconds: float = setting(
+        "1d",
+        duration,
+        "First look at a page after it answered 404 or 410; then twice as late each time.",
+        name="GONE_RECHECK",
+    )
+    gone_recheck_max_seconds: float = setting(
+        "60d", duration, "Longest time between looks at a page that is gone.", name="GONE_RECHECK_MAX"
+    )
+    backoff_seconds: float = setting(
+        "5s", duration, "First pause of a host or page after a failure; then twice as long.", name="BACKOFF"
+    )
+    backoff_max_seconds: float = setting(
+        "1h", duration, "Longest pause of a host or page after failures.", name="BACKOFF_MAX"
+    )
+    flush_seconds: float = setting(
+        "1s", duration, "How often what was learned is written to the database.", name="FLUSH_INTERVAL"
+    )
+    cache_pages: int = setting(
+        10_000, positive_int, "Records of pages kept in memory, about 3 kB each."
+    )
+    visit_log_seconds: float = setting(
+        "90d", duration, "How long single visits are kept in the database; 0 keeps all.", name="VISIT_LOG"
+    )
+
+    def __post_init__(self) -> None:
+        self._check("prior_changed_after_seconds", self.prior_changed_after_seconds > 0, "above 0")
+        self._check("prior_unchanged_after_seconds", self.prior_unchanged_after_seconds > 0, "above 0")
+        self._check("flush_seconds", self.flush_seconds > 0, "above 0")
+        self._check("backoff_seconds", self.backoff_seconds > 0, "above 0")
+        self._check(
+            "backoff_max_seconds",
+            self.backoff_max_seconds >= self.backoff_seconds,
+            "at least FRESHNESS_BACKOFF",
+        )
+        self._check(
+            "gone_recheck_max_seconds",
+            self.gone_recheck_max_seconds >= self.gone_recheck_seconds > 0,
+            "at least FRESHNESS_GONE_RECHECK, and that above 0",
+        )
+
+    def _check(self, field_name: str, is_fine: bool, bound: str) -> None:
+        if not is_fine:
+            value = getattr(self, field_name)
+            raise ConfigError(f"{setting_name(field_name)} must be {bound}, got {value} seconds")
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> Self:
+        """Read all settings; the first one that cannot be used raises ConfigError."""
+        values = {}
+        for each in fields(cls):
+            name = setting_name(each.name)
+            value = settings.get(name)
+            if value is not None:
+                values[each.name] = _parsed(name, value, each.metadata["parse"])
+        return cls(**values)
+
+
+def setting_name(field_name: str) -> str:
+    """Name of the setting that fills a field of Config."""
+    declared = next(each for each in fields(Config) if each.name == field_name)
+    return PREFIX + (declared.metadata["name"] or field_name.upper())
+
+
+def reference() -> list[tuple[str, Any, str]]:
+    """Name, default (as a user would write it) and help of every setting."""
+    return [
+        (setting_name(each.name), each.metadata["written"], each.metadata["help"]) for each in fields(Config)
+    ]
+
+
+def unknown_settings(names: list[str]) -> list[str]:
+    """Those of *names* that look like ours but are not: most likely misspelt."""
+    known = {name for name, _, _ in reference()}
+    return sorted(name for name in names if name.startswith(PREFIX) and name not in known)
+
+
+def _parsed(name: str, value: Any, parse: Callable[[Any], Any]) -> Any:
+    try:
+        return parse(value)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        remedy = REMEDY.get(parse) or str(error)
+        if parse is patterns and isinstance(error, ValueError) and str(error):
+            remedy = f"{remedy}: {error}"
+        raise ConfigError(f"{name} cannot be {value!r}: {remedy}") from None

@@ -1,0 +1,1 @@
+"""What is on a page, and how far has it moved."""

@@ -1,0 +1,146 @@
+"""Fragments of a text: its word k-grams (shingles), as 32-bit hashes.
+
+A word is a run of letters, marks and digits, case folded. Scripts that are written without spaces (Chinese,
+Japanese, Thai, Lao, Khmer, Burmese, ...) and emoji count every character as a word. Which character is
+what is fixed below rather than asked of the Unicode database, whose answer changes with its version.
+
+The hashes are part of the stored state, so they never depend on process, machine or library version:
+with arithmetic modulo 2**64, M = 0x9E3779B97F4A7C15 and
+mix(x) = y ^ (y >> 32) where y = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93,
+
+* a word of code points c_0 ... c_n hashes to mix(sum of c_i * M**(i + 1)),
+* a shingle of words w_0 ... w_k hashes to the upper half of mix(sum of w_j * M**(k - j)).
+"""
+
+import sys
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_MIXER = np.uint64(0xD6E8FEB86659FD93)
+_HALF = np.uint64(32)
+
+_SEPARATOR, _LETTER, _WORD = 0, 1, 2  # a _WORD character is a word by itself
+
+_SEPARATORS = (
+    (0x0000, 0x002F), (0x003A, 0x0040), (0x005B, 0x005E), (0x0060, 0x0060), (0x007B, 0x00A9),
+    (0x00AB, 0x00B4), (0x00B6, 0x00B9), (0x00BB, 0x00BF), (0x00D7, 0x00D7), (0x00F7, 0x00F7),
+    (0x037E, 0x037E), (0x0387, 0x0387), (0x055A, 0x055F), (0x0589, 0x058A), (0x05BE, 0x05BE),
+    (0x05C0, 0x05C0), (0x05C3, 0x05C3), (0x05F3, 0x05F4), (0x060C, 0x060C), (0x061B, 0x061F),
+    (0x066A, 0x066D), (0x06D4, 0x06D4), (0x0964, 0x0965), (0x0970, 0x0970), (0x0E4F, 0x0E4F),
+    (0x0E5A, 0x0E5B), (0x0F04, 0x0F14), (0x104A, 0x104F), (0x1361, 0x1368), (0x1680, 0x1680),
+    (0x17D4, 0x17DA), (0x180E, 0x180E), (0x2000, 0x206F), (0x20A0, 0x20CF), (0x2190, 0x245F),
+    (0x2500, 0x2BFF), (0x2E00, 0x2E7F), (0x3000, 0x3004), (0x3008, 0x3020), (0x3030, 0x3030),
+    (0x303D, 0x303F), (0x30FB, 0x30FB), (0xD800, 0xF8FF), (0xFE00, 0xFE1F), (0xFE30, 0xFE6F),
+    (0xFEFF, 0xFEFF), (0xFF00, 0xFF0F), (0xFF1A, 0xFF20), (0xFF3B, 0xFF40), (0xFF5B, 0xFF65),
+    (0xFFF0, 0xFFFF), (0xE0000, 0x10FFFF),
+)  # fmt: skip
+_WORDS = (
+    (0x0E00, 0x0FFF),  # Thai, Lao, Tibetan
+    (0x1000, 0x109F),  # Myanmar
+    (0x1780, 0x17FF),  # Khmer
+    (0x1950, 0x19FF),  # Tai Le, New Tai Lue, Khmer symbols
+    (0x1A20, 0x1AAF),  # Tai Tham
+    (0x2E80, 0x2FDF),  # CJK radicals
+    (0x3000, 0x312F),  # Hiragana, Katakana, Bopomofo
+    (0x31A0, 0x31FF),
+    (0x3400, 0x4DBF),  # CJK ideographs
+    (0x4E00, 0xA4CF),  # CJK ideographs, Yi
+    (0xA9E0, 0xA9FF),  # Myanmar
+    (0xAA60, 0xAADF),  # Myanmar, Tai Viet
+    (0xF900, 0xFAFF),  # CJK ideographs
+    (0xFF66, 0xFF9F),  # halfwidth Katakana
+    (0x1B000, 0x1B16F),  # Kana
+    (0x1F000, 0x1FAFF),  # emoji
+    (0x20000, 0x3FFFF),  # CJK ideographs
+)
+
+
+def _character_kinds() -> NDArray[np.uint8]:
+    kinds = np.full(sys.maxunicode + 1, _LETTER, np.uint8)
+    for kind, ranges in (_WORD, _WORDS), (_SEPARATOR, _SEPARATORS):
+        for first, last in ranges:
+            kinds[first : last + 1] = kind
+    kinds.flags.writeable = False
+    return kinds
+
+
+_KINDS = _character_kinds()
+
+
+def word_hashes(text: str) -> NDArray[np.uint64]:
+    """64-bit hashes of the words of a text, in their order.
+
+    >>> word_hashes("It rains. IT RAINS!").tolist() == word_hashes("it rains it rains").tolist()
+    True
+    >>> len(word_hashes("It rains in 東京"))
+    5
+    """
+    characters = np.frombuffer(text.casefold().encode("utf-32-le", "surrogatepass"), "<u4")
+    kinds = _KINDS.take(characters)
+    begins = kinds == _LETTER
+    begins[1:] &= kinds[:-1] != _LETTER
+    begins |= kinds == _WORD
+    starts = np.flatnonzero(begins)
+    if starts.size == 0:
+        return np.empty(0, np.uint64)
+
+    characters, kinds = characters[starts[0] :], kinds[starts[0] :]
+    starts -= starts[0]
+    lengths = np.diff(starts, append=characters.size)
+    place = np.arange(characters.size) - np.repeat(starts, lengths)
+    powers = np.multiply.accumulate(np.full(lengths.max(), _MULTIPLIER))
+    terms = characters * powers.take(place)
+    terms *= kinds != _SEPARATOR
+    return _mixed(np.add.reduceat(terms, starts))
+
+
+def shingles_of_words(hashes: NDArray[np.uint64], words: int) -> NDArray[np.uint32]:
+    """Unique 32-bit hashes, ascending, of every run of so many words; of all words if there are fewer.
+
+    >>> shingles_of_words(np.array([1, 2, 3, 1, 2, 3], np.uint64), words=3).size
+    3
+    """
+    if words < 1:
+        raise ValueError(f"a shingle has at least one word, got {words}")
+    if hashes.size == 0:
+        return np.empty(0, np.uint32)
+    length = min(words, hashes.size)
+    count = hashes.size - length + 1
+    sums = hashes[:count].copy()
+    for place in range(1, length):
+        sums *= _MULTIPLIER
+        sums += hashes[place : place + count]
+    return distinct((_mixed(sums) >> _HALF).astype(np.uint32))
+
+
+def shingles(text: str, words: int) -> NDArray[np.uint32]:
+    """Unique 32-bit hashes, ascending, of the word k-grams of a text.
+
+    >>> shingles("a rose is a rose is a rose", words=4).size
+    3
+    >>> shingles("A rose!", words=4).size, shingles("...", words=4).size
+    (1, 0)
+    """
+    return shingles_of_words(word_hashes(text), words)
+
+
+def distinct(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Different hashes, ascending; several times faster than ``np.unique``.
+
+    >>> distinct(np.array([7, 3, 7], np.uint32)).tolist()
+    [3, 7]
+    """
+    hashes = np.sort(hashes)
+    is_first = np.ones(hashes.size, bool)
+    np.not_equal(hashes[1:], hashes[:-1], out=is_first[1:])
+    return hashes[is_first]
+
+
+def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Every bit depends on every bit."""
+    hashes ^= hashes >> _HALF
+    hashes *= _MIXER
+    hashes ^= hashes >> _HALF
+    return hashes

@@ -1,0 +1,90 @@
+"""The words that a visitor of a page can read."""
+
+from collections.abc import Iterable, Sequence
+
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode, SelectolaxError
+
+from scrapy_freshness.content.bounded import bounded
+from scrapy_freshness.errors import ConfigError
+
+# Sites hide the whole page until their script has run; that is still their text.
+_INVISIBLE = (
+    "script, style, noscript, template, iframe, noembed, noframes, datalist, [hidden]:not(html, body)"
+)
+
+
+def visible_text(html: str, *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> str:
+    """Text of a page as a browser shows it, the title first, with white space folded.
+
+    Scripts, styles, comments, attributes and elements with the ``hidden`` attribute are left out; what a
+    style sheet hides is not. Every tag and every comment ends a word. The text is that of the elements
+    which one of the ``include`` selectors matches (all if there are none), without those which one of
+    the ``exclude`` selectors matches. A selector that matches nothing adds or removes nothing.
+
+    Takes any input: what is no HTML yields some text, perhaps none.
+
+    >>> visible_text("<title>News</title><style>p {}</style><p>It <b>rains</b>.</p><p>Again</p>")
+    'News It rains . Again'
+    >>> visible_text("<main>It rains<aside>12:30</aside></main><nav>Home</nav>",
+    ...              include=["main"], exclude=["aside"])
+    'It rains'
+
+    Raises
+    ------
+    ConfigError
+        A selector is not valid.
+    """
+    tree = LexborHTMLParser(
+        bounded(html.encode("utf-8", "replace")),
+        options=LexborDocumentOptions.WO_EVENTS,
+        scripting=True,  # <noscript> is not shown
+    )
+    root = tree.root
+    if root is None:
+        return ""
+    unwanted = tree.css(_INVISIBLE)
+    if exclude:
+        unwanted += _matches(root, exclude)
+    for node in unwanted:
+        if node.mem_id == root.mem_id:
+            return ""
+        # Without `recursive` the node is unlinked with all it contains, and what else is in the list
+        # stays valid.
+        node.decompose(recursive=False)
+    kept = _outermost(root, include) if include else [root]
+    return " ".join(" ".join(node.text(separator=" ") for node in kept).split())
+
+
+def check_selector(selector: str) -> None:
+    """Raise ConfigError if a CSS selector cannot be used.
+
+    >>> check_selector("div.article > p")
+    """
+    try:
+        # An unclosed bracket or quote is accepted at the end of a query and would swallow what follows.
+        found = LexborHTMLParser("<x-probe>").css(f"{selector}, x-probe")
+    except (SelectolaxError, UnicodeEncodeError):
+        found = []
+    if not found:
+        raise ConfigError(f"{selector!r} is not a valid CSS selector; write one like 'div.article > p'")
+
+
+def _matches(node: LexborNode, selectors: Iterable[str]) -> list[LexborNode]:
+    """Elements that any of the selectors matches, in the order of the page, some more than once."""
+    try:
+        return node.css(", ".join(selectors))
+    except (SelectolaxError, UnicodeEncodeError):
+        for selector in selectors:
+            check_selector(selector)
+        raise
+
+
+def _outermost(root: LexborNode, selectors: Sequence[str]) -> list[LexborNode]:
+    """Matching elements that are not inside another one."""
+    seen: set[int] = set()
+    outermost = []
+    for node in _matches(root, selectors):
+        if node.mem_id not in seen:
+            outermost.append(node)
+            seen.update(inner.mem_id for inner in _matches(node, selectors))
+    return outermost

@@ -1,0 +1,1 @@
+"""Scrapy: turns the planner's visits into requests and responses into reports; decides nothing."""

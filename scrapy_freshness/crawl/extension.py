@@ -1,0 +1,274 @@
+"""The composition root: builds the parts of a crawl, opens and closes them, keeps the books."""
+
+import logging
+from functools import partial
+from typing import Self
+
+from scrapy import Request, Spider, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.defer import deferred_from_coro
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from scrapy_freshness.clock import Clock, SystemClock
+from scrapy_freshness.config import Config, unknown_settings
+from scrapy_freshness.content.measure import ContentOptions, Measurement
+from scrapy_freshness.crawl.journal import Journal, Loaded
+from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
+from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of
+from scrapy_freshness.errors import FreshnessError
+from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
+from scrapy_freshness.model import CrawlState, PageRecord
+from scrapy_freshness.pacing.rate import ConstantRate
+from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.planner import Planner
+from scrapy_freshness.planning.policy import policy_named
+from scrapy_freshness.planning.visits import Upkeep, compared
+
+logger = logging.getLogger(__name__)
+
+#: Marks a request for which the scheduler has taken a place of the budget.
+PAID_KEY = "freshness_paid"
+#: Failing flushes end the crawl after this time: it would learn nothing any more.
+_MAX_FAILING_SECONDS = 60.0
+#: A visit without an end after this time was swallowed by another component.
+_LOST_SECONDS = 3600.0
+_HOUSEKEEPING_SECONDS = 60.0
+
+
+class Freshness:
+    """Owns config, clock, planner, pace and journal of a crawl; other components ask for it."""
+
+    def __init__(self, crawler: Crawler, config: Config, clock: Clock) -> None:
+        self.crawler = crawler
+        self.config = config
+        self.clock = clock
+        self.started_at = clock.now()
+        self.rate = ConstantRate(config.budget_per_second, clock.now())
+        self.slots = DownloadSlots(crawler)
+        self.content = ContentOptions(
+            shingle_words=config.shingle_words,
+            sketch_size=config.sketch_size,
+            max_body_chars=config.max_body_bytes,
+            include=config.include_css,
+            exclude=config.exclude_css,
+        )
+        self.planner = self._new_planner()
+        self.visits = Visits(crawler, self.planner, clock)
+        self.journal = Journal(config.database_url, crawler.spidercls.name, config.cache_pages)
+        self._flushing = create_looping_call(self.flush)
+        self._housekeeping = create_looping_call(self._keep_house)
+        self.owners: dict[int, PageVisit] = {}  #: id of an item on its way to the pipeline -> its visit
+        self._is_open = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        config = Config.from_settings(crawler.settings)
+        if not config.enabled:
+            raise NotConfigured("FRESHNESS_ENABLED is off")
+        for name in unknown_settings(list(crawler.settings)):
+            logger.warning("%s is not a setting of scrapy-freshness; see `scrapy freshness settings`", name)
+        extension = cls(crawler, config, SystemClock())
+        try:
+            extension.journal.open()
+        except FreshnessError as error:
+            logger.error("The crawl cannot start: %s", error)
+            raise
+        connect = crawler.signals.connect
+        connect(extension.request_reached_downloader, signal=signals.request_reached_downloader)
+        connect(extension.item_done, signal=signals.item_scraped)
+        connect(extension.item_done, signal=signals.item_dropped)
+        connect(extension.item_done, signal=signals.item_error)
+        return extension
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> "Freshness":
+        """The crawl's Freshness; raises NotConfigured if the extension is not installed."""
+        extension: Freshness | None = crawler.get_extension(cls)
+        if extension is None:
+            raise NotConfigured(
+                f"{cls.__module__}.{cls.__qualname__} is missing from EXTENSIONS; "
+                'use ADDONS = {"scrapy_freshness.Addon": 500} or add it'
+            )
+        return extension
+
+    def open(self) -> "Deferred[None]":
+        """Take over what is known from the database; called by the scheduler."""
+        return self.journal.load().addCallbacks(self._opened, self._not_opened)
+
+    def close(self) -> "Deferred[None]":
+        """Write everything and close the database; called by the scheduler."""
+        for loop in (self._flushing, self._housekeeping):
+            if loop.running:
+                loop.stop()
+        now = self.clock.now()
+        for visit in self.planner.open_visits:
+            self.planner.abandon(visit, now)
+            self.crawler.stats.inc_value("freshness/visits/abandoned")
+        self._note_updates(now)
+        closed = self.journal.close(self.state(now) if self._is_open else None, now)
+        self._is_open = False
+        closed.addErrback(self._not_saved)
+        return closed
+
+    def flush(self) -> "Deferred[None] | None":
+        """Write what was learned since the last flush."""
+        now = self.clock.now()
+        self._note_updates(now)
+        done = self.journal.flush(self.state(now), now)
+        if done is not None:
+            done.addErrback(self._not_saved)
+        return done
+
+    def state(self, now: float) -> CrawlState:
+        """What the crawl says about itself."""
+        return CrawlState(
+            spider=self.crawler.spidercls.name,
+            policy=self.config.policy,
+            budget_per_second=self.config.budget_per_second,
+            started_at=self.started_at,
+            updated_at=now,
+            price=self.planner.price,
+        )
+
+    def request_reached_downloader(self, request: Request, spider: Spider) -> None:
+        """Count every fetch; those that did not come from the scheduler take a place of the budget now."""
+        now = self.clock.now()
+        page = visit_of(request)
+        if request.meta.pop(PAID_KEY, False):
+            self.slots.arrived(slot_of(request) if page is None else page.slot)
+        else:
+            self.rate.spend(now)
+        kind = _kind_of_fetch(request, page)
+        self.journal.count_fetch(kind, now)
+        self.crawler.stats.inc_value("freshness/fetches")
+        self.crawler.stats.inc_value(f"freshness/fetches/{kind}")
+
+    def item_done(self, item: object, response: Response | None, spider: Spider) -> None:
+        """An item has left the pipelines."""
+        page = visit_of(response.request) if isinstance(response, Response) else None
+        if page is not None:
+            page.unfinished_items -= 1
+            self.visits.close_if_done(page)
+
+    def discover(self, page: PageRecord, now: float) -> PageRecord:
+        """Add a page to those that are kept fresh."""
+        record = self.planner.discover(page, now)
+        self.journal.remember(record)
+        return record
+
+    def compared(self, record: PageRecord, measurement: Measurement) -> tuple[bool, float | None]:
+        """Whether content is another than that of the page's copy, and its divergence if known."""
+        return compared(
+            record, measurement, min_divergence=self.config.min_divergence, size=self.config.sketch_size
+        )
+
+    def fingerprint(self, request: Request) -> int:
+        """64 bits of Scrapy's fingerprint of a request, by which pages are known."""
+        digest = self.crawler.request_fingerprinter.fingerprint(request)
+        return int.from_bytes(digest[:8], "big", signed=True)
+
+    def take_back(self, request: Request) -> None:
+        """A request ended before it reached the downloader: its place in the budget is free again."""
+        if request.meta.pop(PAID_KEY, False):
+            page = request.meta.get(META_KEY)
+            self.slots.arrived(page.slot if isinstance(page, PageVisit) else slot_of(request))
+            self.rate.give_back()
+
+    def _new_planner(self) -> Planner:
+        config = self.config
+        prior = PriorPoints(config.prior_changed_after_seconds, config.prior_unchanged_after_seconds)
+        return Planner(
+            policy_named(config.policy),
+            Hosts(config.backoff_seconds, config.backoff_max_seconds),
+            partial(estimate_change_rates, prior=prior),
+            upkeep=Upkeep(
+                max_profiles=config.max_profiles,
+                profile_length=config.profile_length,
+                sketch_size=config.sketch_size,
+                gone_recheck_seconds=config.gone_recheck_seconds,
+                gone_recheck_max_seconds=config.gone_recheck_max_seconds,
+                backoff_seconds=config.backoff_seconds,
+                backoff_max_seconds=config.backoff_max_seconds,
+            ),
+            crawls_per_second=config.budget_per_second,
+            min_interval=config.min_interval_seconds,
+        )
+
+    def _opened(self, loaded: Loaded) -> None:
+        now = self.clock.now()
+        self._is_open = True
+        self.planner.hosts.load(loaded.hosts)
+        in_future = self.planner.load(loaded.pages, loaded.next_page_id, now)
+        known_price = (
+            loaded.state.price if loaded.state and loaded.state.policy == self.config.policy else None
+        )
+        self.planner.start(now, price=known_price, once=self.config.stop_when == "idle")
+        if in_future:
+            logger.warning(
+                "%d pages have visits in the future (the clock was set back); taken as visited now", in_future
+            )
+        if len(self.planner) == 0 and loaded.other_spiders:
+            logger.warning(
+                "No pages of spider %r are known, but there are some of %s; if it was renamed, run"
+                " `scrapy freshness db adopt OLD NEW`",
+                self.crawler.spidercls.name,
+                ", ".join(map(repr, loaded.other_spiders)),
+            )
+        self.crawler.stats.set_value("freshness/pages", len(self.planner))
+        logger.info(
+            "Keeping %d pages fresh at %g fetches a second (%s)",
+            len(self.planner),
+            self.config.budget_per_second,
+            self.config.policy,
+        )
+        self._flushing.start(self.config.flush_seconds, now=False)
+        self._housekeeping.start(_HOUSEKEEPING_SECONDS, now=False)
+
+    def _not_opened(self, failure: Failure) -> Failure:
+        logger.error("The crawl cannot start: %s", failure.getErrorMessage())
+        return failure
+
+    def _note_updates(self, now: float) -> None:
+        self.planner.settle(now)
+        pages, visits = self.planner.take_updates()
+        self.journal.note(pages, visits, self.planner.hosts.take_changed())
+        self.crawler.stats.set_value("freshness/pages", len(self.planner))
+
+    def _not_saved(self, failure: Failure) -> None:
+        self.crawler.stats.inc_value("freshness/flush_failed")
+        logger.error(
+            "%d visits could not be written and are kept: %s",
+            self.journal.unsaved_visits,
+            failure.getErrorMessage(),
+        )
+        since = self.journal.failing_since
+        if self._is_open and since is not None and self.clock.now() - since > _MAX_FAILING_SECONDS:
+            self._is_open = False
+            logger.error("The database has failed for %g s: closing the crawl", _MAX_FAILING_SECONDS)
+            deferred_from_coro(self.crawler.engine.close_spider_async(reason="freshness_database_failed"))
+
+    def _keep_house(self) -> None:
+        now = self.clock.now()
+        for visit in self.planner.open_visits:
+            if now - visit.opened_at > _LOST_SECONDS:
+                self.visits.fail(PageVisit(visit, visit.record.host), "lost")
+                self.crawler.stats.inc_value("freshness/visits/lost")
+        if self.config.visit_log_seconds:
+            self.journal.prune(now - self.config.visit_log_seconds).addErrback(self._not_saved)
+
+
+def _kind_of_fetch(request: Request, page: PageVisit | None) -> str:
+    if request.meta.get("retry_times"):
+        return "retry"
+    if request.meta.get("redirect_times"):
+        return "redirect"
+    if page is not None:
+        return "audit" if page.is_audit else "page"
+    if request.callback is NO_CALLBACK and request.url.endswith("/robots.txt"):
+        return "robots"
+    return "other"

@@ -1,0 +1,198 @@
+"""The database's side of a crawl: one thread that writes what was learned and reads records ahead.
+
+What is noted is written at the next flush, all of it in one transaction. Records that were read or
+written lately are kept in memory, so that a crawl of some thousand pages reads each of them once.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from scrapy_freshness.crawl.threads import in_thread
+from scrapy_freshness.errors import StorageError
+from scrapy_freshness.model import Batch, CrawlState, HostRecord, PageColumns, PageRecord, VisitRecord
+from scrapy_freshness.storage.store import Store
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a crawl starts from."""
+
+    pages: PageColumns
+    hosts: list[HostRecord]
+    state: CrawlState | None
+    next_page_id: int
+    other_spiders: list[str]
+
+
+class Journal:
+    """Writes behind and reads ahead, on a thread of its own."""
+
+    def __init__(self, database_url: str, spider: str, cache_pages: int) -> None:
+        self._url = database_url
+        self._spider = spider
+        self._cache_pages = cache_pages
+        self._cache: dict[int, PageRecord] = {}  #: oldest first
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="freshness-database")
+        self._store: Store | None = None
+        self._unsaved = Batch()
+        self._saving = False
+        self.failing_since: float | None = None  #: time of the first of the failed flushes in a row
+
+    @property
+    def unsaved_visits(self) -> int:
+        return len(self._unsaved.visits)
+
+    def open(self) -> None:
+        """Open, migrate and lock the database; blocks, so it is called before the crawl begins."""
+        try:
+            self._thread.submit(self._open).result()
+        except BaseException:
+            self._thread.shutdown()
+            raise
+
+    def load(self) -> Deferred[Loaded]:
+        """Read what is known."""
+        return in_thread(self._thread, self._load)
+
+    def note(
+        self, pages: Iterable[PageRecord], visits: Iterable[VisitRecord], hosts: Iterable[HostRecord]
+    ) -> None:
+        """Keep these for the next flush."""
+        for record in pages:
+            self.remember(record)
+            self._unsaved.pages.append(record)
+        self._unsaved.visits.extend(visits)
+        self._unsaved.hosts.extend(hosts)
+
+    def count_fetch(self, kind: str, now: float) -> None:
+        """Count a fetch of any kind, for the budget's books."""
+        key = int(now // 60), kind
+        self._unsaved.fetches[key] = self._unsaved.fetches.get(key, 0) + 1
+
+    def remember(self, record: PageRecord) -> None:
+        """Keep a record in memory, in place of the one that was used longest ago."""
+        self._cache.pop(record.page_id, None)
+        self._cache[record.page_id] = record
+        if len(self._cache) > self._cache_pages:
+            del self._cache[next(iter(self._cache))]
+
+    def cached(self, page_ids: list[int]) -> list[PageRecord]:
+        """Those of these records that are in memory."""
+        return [self._cache[page_id] for page_id in page_ids if page_id in self._cache]
+
+    def read(self, page_ids: list[int]) -> Deferred[list[PageRecord]]:
+        """Read records from the database, after writing what is noted: they may be among it."""
+        batch = self._take()
+        found = in_thread(self._thread, self._save_and_read, batch, page_ids)
+        found.addErrback(self._keep_batch, batch)
+        return found
+
+    def flush(self, state: CrawlState, now: float) -> Deferred[None] | None:
+        """Write what is noted; None if there is nothing or a flush is under way."""
+        if self._saving or not self._unsaved:
+            return None
+        self._saving = True
+        batch = self._take()
+        batch.state = state
+        done: Deferred[None] = in_thread(self._thread, self._save, batch)
+        done.addCallbacks(self._saved, self._failed, errbackArgs=(batch, now))
+        return done
+
+    def close(self, state: CrawlState | None, now: float) -> Deferred[None]:
+        """Write everything and close the database."""
+        batch = self._take()
+        batch.state = state
+        done: Deferred[None] = in_thread(self._thread, self._close, batch)
+
+        def ended(result: object) -> object:
+            self._thread.shutdown(wait=False)
+            return result
+
+        done.addBoth(ended)
+        return done
+
+    def _take(self) -> Batch:
+        batch, self._unsaved = self._unsaved, Batch()
+        return batch
+
+    def _saved(self, _: None) -> None:
+        self._saving = False
+        self.failing_since = None
+
+    def _failed(self, failure: Failure, batch: Batch, now: float) -> Failure:
+        self._saving = False
+        self.failing_since = now if self.failing_since is None else self.failing_since
+        return self._keep_batch(failure, batch)
+
+    def _keep_batch(self, failure: Failure, batch: Batch) -> Failure:
+        """Put a batch that was not written back in front of what has been noted since.
+
+        A later batch may have been written in between: what is in memory is newest.
+        """
+        since = self._unsaved
+        self._unsaved = Batch(
+            pages=[self._cache.get(record.page_id, record) for record in batch.pages] + since.pages,
+            hosts=batch.hosts + since.hosts,
+            visits=batch.visits + since.visits,
+            fetches=dict(Counter(batch.fetches) + Counter(since.fetches)),
+        )
+        return failure
+
+    # What follows runs on the database's thread.
+
+    def _open(self) -> None:
+        store = Store.open(self._url)
+        try:
+            store.lock(self._spider)
+        except BaseException:
+            store.close()
+            raise
+        self._store = store
+
+    def _load(self) -> Loaded:
+        store = self._opened_store()
+        return Loaded(
+            store.load_pages(self._spider),
+            store.load_hosts(),
+            store.load_state(self._spider),
+            store.next_page_id(self._spider),
+            [name for name in store.spiders() if name != self._spider],
+        )
+
+    def _opened_store(self) -> Store:
+        if self._store is None:
+            raise StorageError("the database is not open")
+        return self._store
+
+    def _save(self, batch: Batch) -> None:
+        self._opened_store().save(self._spider, batch)
+
+    def _save_and_read(self, batch: Batch, page_ids: list[int]) -> list[PageRecord]:
+        if batch:
+            self._save(batch)
+        return self._opened_store().load_records(page_ids)
+
+    def prune(self, before: float) -> Deferred[int]:
+        """Remove visits older than *before* from the log."""
+        return in_thread(self._thread, self._prune, before)
+
+    def _prune(self, before: float) -> int:
+        return self._opened_store().prune_visits(before)
+
+    def _close(self, batch: Batch) -> None:
+        if self._store is None:
+            return
+        try:
+            if batch or batch.state:
+                self._save(batch)
+        finally:
+            self._store.close()
+            self._store = None

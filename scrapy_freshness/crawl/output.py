@@ -1,0 +1,117 @@
+"""The spider middleware: knows when a callback has ended, and which items belong to which visit."""
+
+import logging
+from collections.abc import AsyncIterator, Iterable, Iterator
+from typing import Any, Self
+
+from itemadapter import ItemAdapter
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+
+from scrapy_freshness.content.measure import measure_fragments
+from scrapy_freshness.crawl.extension import Freshness
+from scrapy_freshness.crawl.visiting import PageVisit, visit_of
+from scrapy_freshness.model import Outcome
+
+logger = logging.getLogger(__name__)
+
+
+class FreshnessSpiderMiddleware:
+    """Closes the visit when the spider is done with its page.
+
+    With ``FRESHNESS_FRAGMENT_FIELDS`` the items of a page are held until the callback ends, because
+    only together they tell whether the page changed.
+    """
+
+    def __init__(self, freshness: Freshness, crawler: Crawler) -> None:
+        self._freshness = freshness
+        self._fields = freshness.config.fragment_fields
+        self._stats = crawler.stats
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(Freshness.of(crawler), crawler)
+
+    def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
+        page = visit_of(response.request)
+        if page is None:
+            yield from result
+            return
+        held: list[Any] = []
+        try:
+            for each in result:
+                yield from self._passed(page, each, held)
+        except Exception:
+            yield from self._ended(page, held, failed=True)
+            raise
+        yield from self._ended(page, held)
+        self._freshness.visits.close_if_done(page)
+
+    async def process_spider_output_async(
+        self, response: Response, result: AsyncIterator[Any]
+    ) -> AsyncIterator[Any]:
+        page = visit_of(response.request)
+        if page is None:
+            async for each in result:
+                yield each
+            return
+        held: list[Any] = []
+        try:
+            async for each in result:
+                for passed in self._passed(page, each, held):
+                    yield passed
+        except Exception:
+            for passed in self._ended(page, held, failed=True):
+                yield passed
+            raise
+        for passed in self._ended(page, held):
+            yield passed
+        self._freshness.visits.close_if_done(page)
+
+    def process_spider_exception(self, response: Response, exception: Exception) -> None:
+        page = visit_of(response.request)
+        if page is not None and not page.output_ended:
+            for _ in self._ended(page, [], failed=True):
+                pass
+            self._freshness.visits.close_if_done(page)
+
+    def _passed(self, page: PageVisit, each: Any, held: list[Any]) -> Iterator[Any]:
+        if isinstance(each, Request) or each is None:
+            yield each
+        elif self._fields:
+            held.append(each)
+        else:
+            yield self._counted(page, each)
+
+    def _ended(self, page: PageVisit, held: list[Any], *, failed: bool = False) -> Iterator[Any]:
+        """The callback has ended: settle what changed, let held items go."""
+        if page.report is not None:
+            page.report.callback_failed = failed
+            if self._fields and page.report.outcome.saw_content and not failed:
+                self._compare_fields(page, held)
+        for item in held:
+            yield self._counted(page, item)
+        page.output_ended = True
+
+    def _counted(self, page: PageVisit, item: Any) -> Any:
+        page.unfinished_items += 1
+        self._freshness.owners[id(item)] = page
+        return item
+
+    def _compare_fields(self, page: PageVisit, items: list[Any]) -> None:
+        report, record = page.report, page.visit.record
+        assert report is not None
+        try:
+            values = [{name: ItemAdapter(item).get(name) for name in self._fields} for item in items]
+            measurement = measure_fragments(values, options=self._freshness.content)
+        except (TypeError, ValueError) as error:
+            self._stats.inc_value("freshness/fields_not_measured")
+            logger.warning("Fields of the items of %s cannot be compared: %s", page.url, error)
+            return
+        changed, moved_by = self._freshness.compared(record, measurement)
+        report.measurement, report.divergence = measurement, moved_by
+        page.visit.changed, page.visit.divergence = changed, moved_by
+        report.outcome = Outcome.UNCHANGED
+        if changed:
+            report.outcome = Outcome.FIRST if record.last_visit_at is None else Outcome.CHANGED

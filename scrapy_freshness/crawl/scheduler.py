@@ -1,0 +1,291 @@
+"""The scheduler: turns the planner's next visit into a request, at the pace of the budget."""
+
+import logging
+from collections import deque
+from functools import partial
+from typing import Any, Self
+
+from scrapy import Request, Spider
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
+from scrapy.utils.asyncio import CallLaterResult, call_later
+from scrapy.utils.misc import build_from_crawler, load_object
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from scrapy_freshness.config import Config
+from scrapy_freshness.crawl.extension import PAID_KEY, Freshness
+from scrapy_freshness.crawl.http import is_redirected
+from scrapy_freshness.crawl.requests import (
+    NotPersistableError,
+    MissingCallbackError,
+    request_from_json,
+    request_to_json,
+)
+from scrapy_freshness.crawl.slots import slot_of
+from scrapy_freshness.crawl.tracking import Tracker, Tracking
+from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, visit_of
+from scrapy_freshness.errors import ConfigError
+from scrapy_freshness.model import Outcome, PageRecord, PageStatus
+from scrapy_freshness.planning.visits import Visit
+
+logger = logging.getLogger(__name__)
+
+_VALIDATORS = ("If-None-Match", "If-Modified-Since")
+#: Requests that wait for their host outside the plain scheduler, at the most.
+_MAX_HELD = 64
+#: How long a timer may wait before it looks again, whatever the planner says.
+_LONGEST_WAIT_SECONDS = 5.0
+#: How soon to look again when something is under way that cannot be waited for.
+_SHORT_WAIT_SECONDS = 0.02
+
+
+class FreshnessScheduler(BaseScheduler):
+    """Serves visits of tracked pages and, through the plain scheduler, everything else."""
+
+    def __init__(self, freshness: Freshness, plain: BaseScheduler, crawler: Crawler) -> None:
+        self._freshness = freshness
+        self._planner = freshness.planner
+        self._plain = plain
+        self._crawler = crawler
+        self._stats = crawler.stats
+        self._config = freshness.config
+        self._chosen: deque[Request] = deque()  #: have a place in the budget; next to go
+        self._held: deque[Request] = deque()  #: wait for their host: retries, redirects, untracked requests
+        self._timer: CallLaterResult | None = None
+        self._is_open = False
+        self._unpersistable: set[str] = set()
+        self._missing_callbacks: set[str] = set()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        config = Config.from_settings(crawler.settings)
+        path = config.plain_scheduler
+        if load_object(path) is cls:
+            raise ConfigError(
+                f"FRESHNESS_PLAIN_SCHEDULER cannot be {path}: name the scheduler for other requests"
+            )
+        plain = build_from_crawler(load_object(path), crawler)
+        if not config.enabled:
+            return plain  # type: ignore[no-any-return]
+        return cls(Freshness.of(crawler), plain, crawler)
+
+    def open(self, spider: Spider) -> "Deferred[None] | None":
+        self._spider = spider
+        self._tracker = Tracker(self._config, spider)
+        opened = self._freshness.open()
+        opened.addCallback(self._opened)
+        return opened
+
+    def close(self, reason: str) -> "Deferred[None] | None":
+        was_open, self._is_open = self._is_open, False
+        self._disarm()
+        closed = self._freshness.close()
+        if was_open:
+            closed.addBoth(lambda _: self._plain.close(reason))
+        return closed
+
+    def has_pending_requests(self) -> bool:
+        if (
+            self._config.stop_when == "never"
+            or self._chosen
+            or self._held
+            or self._plain.has_pending_requests()
+        ):
+            return True
+        return not self._planner.is_idle(self._freshness.clock.now())
+
+    def enqueue_request(self, request: Request) -> bool:
+        if self._chosen and self._chosen[-1] is request:
+            return True  # pushed by the timer; it is in its place already
+        page = visit_of(request)
+        if page is not None and page.response is None:
+            return self._continue_visit(request, page)
+        request.meta.pop(META_KEY, None)  # copied by the spider from response.meta
+        request.meta.pop(PAID_KEY, None)
+        if self._tracker.decide(request) is Tracking.PLAIN:
+            self._stats.inc_value("freshness/untracked")
+            return self._plain.enqueue_request(request)
+        return self._track(request)
+
+    def next_request(self) -> Request | None:
+        if self._chosen:
+            return self._chosen.popleft()
+        return self._choose()
+
+    def _opened(self, _: None) -> Any:
+        self._is_open = True
+        return self._plain.open(self._spider)
+
+    def _choose(self) -> Request | None:
+        """The next request if the budget has a place for one now; else a timer is set."""
+        if not self._is_open:
+            return None
+        now = self._freshness.clock.now()
+        place_at = self._freshness.rate.next_at(now)
+        if place_at > now:
+            self._wake_at(place_at, now)
+            return None
+        request = self._next_held(now) or self._next_visit(now)
+        if request is None:
+            self._wake_at(self._next_time(now), now)
+            return None
+        self._freshness.rate.spend(now)
+        request.meta[PAID_KEY] = True
+        page = visit_of(request)
+        self._freshness.slots.sent(page.slot if page else slot_of(request))
+        return request
+
+    def _next_held(self, now: float) -> Request | None:
+        """A retry, redirect or untracked request whose host is free."""
+        for _ in range(len(self._held)):
+            request = self._held.popleft()
+            if self._free_at(slot_of(request), now) <= now:
+                return request
+            self._held.append(request)
+        while len(self._held) < _MAX_HELD and (plain := self._plain.next_request()) is not None:
+            if self._free_at(slot_of(plain), now) <= now:
+                return plain
+            self._held.append(plain)
+        return None
+
+    def _next_visit(self, now: float) -> Request | None:
+        self._read_ahead(now)
+        while (visit := self._planner.begin_visit(now, self._freshness.slots.free_at)) is not None:
+            request = self._request_of(visit)
+            if request is not None:
+                return request
+            self._read_ahead(now)
+        return None
+
+    def _request_of(self, visit: Visit) -> Request | None:
+        record = visit.record
+        try:
+            request = request_from_json(record.url, record.request, self._spider)
+        except (MissingCallbackError, ValueError) as error:
+            self._planner.suspend(visit)
+            self._stats.inc_value("freshness/callback_missing")
+            if str(error) not in self._missing_callbacks:
+                self._missing_callbacks.add(str(error))
+                logger.warning("%s waits until the spider yields it again: %s", record.url, error)
+            return None
+        page = PageVisit(visit, slot_of(request), has_own_slot="download_slot" in request.meta)
+        request.meta[META_KEY] = page
+        request.errback = partial(self._download_failed, page, request.errback)
+        return request
+
+    def _download_failed(self, page: PageVisit, errback: Any, failure: Failure) -> Any:
+        """The visit has no usable answer; the spider's own errback has the last word on the failure."""
+        request: Request = failure.request  # type: ignore[attr-defined]
+        was_sent = PAID_KEY not in request.meta
+        self._freshness.take_back(request)
+        if page.is_open:
+            ignored = isinstance(failure.value, IgnoreRequest) and not was_sent
+            outcome = Outcome.IGNORED if ignored else Outcome.FAILED
+            self._freshness.visits.fail(page, type(failure.value).__name__, outcome=outcome)
+        return errback(failure) if errback else failure
+
+    def _continue_visit(self, request: Request, page: PageVisit) -> bool:
+        """A retry or redirect goes on with its visit; a redirect leaves the page's own things behind."""
+        if is_redirected(request):
+            if page.sent_validators:
+                for name in _VALIDATORS:
+                    request.headers.pop(name, None)
+                page.sent_validators = False
+            if not page.has_own_slot:
+                request.meta.pop("download_slot", None)
+            page.slot = slot_of(request)
+        self._held.append(request)
+        return True
+
+    def _track(self, request: Request) -> bool:
+        now = self._freshness.clock.now()
+        fingerprint = self._freshness.fingerprint(request)
+        row = self._planner.row_of(fingerprint)
+        asked_for = row is None or request.dont_filter or self._planner.status_of(row) is PageStatus.SUSPENDED
+        if not asked_for:
+            self._stats.inc_value("freshness/known_filtered")
+            return False
+        try:
+            described = request_to_json(request, self._spider, self._config.meta_keys)
+        except NotPersistableError as error:
+            self._stats.inc_value("freshness/not_persistable")
+            if str(error) not in self._unpersistable:
+                self._unpersistable.add(str(error))
+                logger.warning("%s is crawled once and not kept fresh: %s", request.url, error)
+            return self._plain.enqueue_request(request)
+        if row is not None:
+            self._planner.ask_for(row, described)
+        else:
+            self._stats.inc_value("freshness/discovered")
+            self._freshness.discover(
+                PageRecord(
+                    page_id=0,
+                    fingerprint=fingerprint,
+                    url=request.url,
+                    host=slot_of(request),
+                    request=described,
+                    priority=request.priority,
+                ),
+                now,
+            )
+        return True
+
+    def _free_at(self, slot: str, now: float) -> float:
+        return max(self._freshness.slots.free_at(slot, now), self._planner.hosts.blocked_until(slot))
+
+    def _read_ahead(self, now: float) -> None:
+        """Get the records of the pages that come next: from memory at once, others from the database."""
+        page_ids = self._planner.wanted(now)
+        if not page_ids:
+            return
+        cached = self._freshness.journal.cached(page_ids)
+        known = {record.page_id for record in cached}
+        self._planner.supply(known, cached)
+        missing = [page_id for page_id in page_ids if page_id not in known]
+        if missing:
+            read = self._freshness.journal.read(missing)
+            read.addCallbacks(partial(self._supplied, missing), partial(self._not_supplied, missing))
+
+    def _supplied(self, page_ids: list[int], records: list[PageRecord]) -> None:
+        for record in records:
+            self._freshness.journal.remember(record)
+        self._planner.supply(page_ids, records)
+        self._wake()
+
+    def _not_supplied(self, page_ids: list[int], failure: Failure) -> None:
+        self._stats.inc_value("freshness/read_failed")
+        logger.error("Records of %d pages could not be read: %s", len(page_ids), failure.getErrorMessage())
+        self._planner.give_up_loading(page_ids, self._freshness.clock.now() + _LONGEST_WAIT_SECONDS)
+
+    def _next_time(self, now: float) -> float:
+        """When there may be something to do again."""
+        times = [self._planner.next_at(now)]
+        times.extend(self._free_at(slot_of(request), now) for request in self._held)
+        return max(min(times), now + _SHORT_WAIT_SECONDS)
+
+    def _wake_at(self, time: float, now: float) -> None:
+        self._disarm()
+        self._timer = call_later(min(max(time - now, 0.0), _LONGEST_WAIT_SECONDS), self._wake)
+
+    def _wake(self) -> None:
+        """Push the next request into an engine that would look again only after seconds."""
+        self._disarm()
+        engine = self._crawler.engine
+        if not self._is_open:
+            return
+        if engine.paused or engine.needs_backout():
+            # A full engine asks by itself as soon as a download ends.
+            now = self._freshness.clock.now()
+            self._wake_at(now + 0.5, now)
+            return
+        request = self._chosen.popleft() if self._chosen else self._choose()
+        if request is not None:
+            self._chosen.append(request)
+            engine.crawl(request)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None

@@ -1,0 +1,53 @@
+"""When may a host be asked again?  The only place that looks into Scrapy's downloader slots."""
+
+import time
+from collections import Counter
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.utils.httpobj import urlparse_cached
+
+#: How soon to look again at a slot that is busy.
+_BUSY_SECONDS = 0.05
+
+
+def slot_of(request: Request) -> str:
+    """Key of the download slot of a request: what the spider chose, or the host name."""
+    chosen = request.meta.get("download_slot")
+    return chosen if isinstance(chosen, str) else urlparse_cached(request).hostname or ""
+
+
+class DownloadSlots:
+    """Tells when a host's slot has room, counting requests that are still on their way to it."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        settings = crawler.settings
+        self._crawler = crawler
+        self._coming: Counter[str] = Counter()
+        self._concurrency = settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
+        self._delay = settings.getfloat("DOWNLOAD_DELAY")
+        self._special = settings.getdict("DOWNLOAD_SLOTS")
+
+    def sent(self, slot: str) -> None:
+        """A request was handed to the engine."""
+        self._coming[slot] += 1
+
+    def arrived(self, slot: str) -> None:
+        """A request reached its slot, or ended on the way."""
+        self._coming[slot] -= 1
+        if self._coming[slot] <= 0:
+            del self._coming[slot]
+
+    def free_at(self, key: str, now: float) -> float:
+        """When the next request to a slot may start; *now* or earlier means at once."""
+        coming = self._coming.get(key, 0)
+        slot = self._crawler.engine.downloader.slots.get(key)
+        if slot is None:
+            special = self._special.get(key, {})
+            limit = 1 if special.get("delay", self._delay) else special.get("concurrency", self._concurrency)
+            return now if coming < limit else now + _BUSY_SECONDS
+        if len(slot.active) + coming >= slot.concurrency or (slot.delay and (coming or slot.queue)):
+            return now + _BUSY_SECONDS
+        # Scrapy before 2.15 notes wall-clock time, later versions monotonic time.
+        clock = time.time if slot.lastseen > 1e9 else time.monotonic
+        return now + max(slot.lastseen + slot.delay - clock(), 0.0)

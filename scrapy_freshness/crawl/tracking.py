@@ -1,0 +1,54 @@
+"""Which requests are pages to keep fresh?"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import cast
+
+from scrapy import Request, Spider
+from scrapy.utils.httpobj import urlparse_cached
+
+from scrapy_freshness.config import Config
+
+#: Longer URLs are fetched but not tracked: no index of a database takes them.
+MAX_URL_LENGTH = 4096
+
+
+class Tracking(Enum):
+    """What to do with a request."""
+
+    TRACK = "track"
+    PLAIN = "plain"  #: serve it as Scrapy would and forget it
+
+
+class Tracker:
+    """Decides by method, ``dont_filter``, ``meta["freshness"]``, URL patterns and the spider's hook.
+
+    A spider may define ``freshness_track(request)``: True tracks, False does not, None leaves it to the
+    other rules.
+    """
+
+    def __init__(self, config: Config, spider: Spider) -> None:
+        self._allow = config.allow
+        self._deny = config.deny
+        self._hook = cast("Callable[[Request], bool | None] | None", getattr(spider, "freshness_track", None))
+
+    def decide(self, request: Request) -> Tracking:
+        """Return whether the page of this request is kept fresh."""
+        return Tracking.TRACK if self._is_tracked(request) else Tracking.PLAIN
+
+    def _is_tracked(self, request: Request) -> bool:
+        if request.method != "GET" or request.body or len(request.url) > MAX_URL_LENGTH:
+            return False
+        if urlparse_cached(request).scheme not in {"http", "https"}:
+            return False
+        wish = request.meta.get("freshness")
+        if wish is None and self._hook is not None:
+            wish = self._hook(request)
+        if wish is not None:
+            return bool(wish)
+        # Scrapy sends start requests with dont_filter; elsewhere the spider means "again, now".
+        if request.dont_filter and not request.meta.get("is_start_request"):
+            return False
+        if self._allow and not any(pattern.search(request.url) for pattern in self._allow):
+            return False
+        return not any(pattern.search(request.url) for pattern in self._deny)

@@ -1,0 +1,37 @@
+"""What the visits of a page saw: lengths of time after which it had or had not changed.
+
+A history is packed into bytes, four for each observation: a 32-bit float whose size is the time in
+seconds and whose sign tells the outcome (minus: changed). Unchanged observations in a row are added
+up, because under a Poisson process P(no change in a) * P(no change in b) = P(no change in a + b).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Observations kept; the oldest go first.
+MAX_OBSERVATIONS = 64
+_DTYPE = np.dtype("<f4")
+_SHORTEST_SECONDS = 1e-3
+
+
+def extended(history: bytes, elapsed_seconds: float, changed: bool) -> bytes:
+    """Return *history* with one more observation.
+
+    >>> observations(extended(extended(extended(b"", 5, False), 7, False), 2, True)).tolist()
+    [12.0, -2.0]
+    """
+    seconds = max(elapsed_seconds, _SHORTEST_SECONDS)
+    if changed:
+        history += _DTYPE.type(-seconds).tobytes()
+    elif history and (last := float(np.frombuffer(history[-4:], _DTYPE)[0])) > 0:
+        history = history[:-4] + _DTYPE.type(last + seconds).tobytes()
+    else:
+        history += _DTYPE.type(seconds).tobytes()
+    return history[-4 * MAX_OBSERVATIONS :]
+
+
+def observations(history: bytes) -> NDArray[np.float32]:
+    """Return the observations of *history*, oldest first: seconds, negative where changed."""
+    if len(history) % 4:
+        raise ValueError(f"a history of {len(history)} bytes is not a whole number of observations")
+    return np.frombuffer(history, _DTYPE)

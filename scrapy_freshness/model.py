@@ -1,0 +1,147 @@
+"""The nouns: pages, visits and what a visit saw.
+
+Times are unix seconds, durations are seconds, rates are per second.
+"""
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class PageStatus(IntEnum):
+    """Where a known page stands."""
+
+    NEW = 0  #: discovered, never fetched
+    ACTIVE = 1  #: fetched; revisited by the policy
+    GONE = 2  #: answered 404 or 410; looked at again, ever more rarely
+    SUSPENDED = 3  #: its callback does not exist any more; waits until the spider yields it again
+    MOVED = 4  #: redirected for good; its target is a page of its own
+
+
+class PageKind(IntEnum):
+    """What a page is fetched for."""
+
+    PAGE = 0  #: its own content
+
+
+class Outcome(IntEnum):
+    """How a visit ended."""
+
+    FIRST = 0  #: the first copy of the page
+    CHANGED = 1  #: the content differs from the copy
+    UNCHANGED = 2  #: the content was fetched and is the same
+    NOT_MODIFIED = 3  #: the server answered 304 to the validator of the copy
+    GONE = 4  #: 404 or 410
+    MOVED = 5  #: a permanent redirect
+    FAILED = 6  #: no usable answer: server error, timeout, DNS, too many redirects
+    IGNORED = 7  #: never sent: robots.txt, offsite, or dropped by another component
+
+    @property
+    def saw_content(self) -> bool:
+        """Whether the visit tells if the page changed."""
+        return self in _SAW_CONTENT
+
+
+_SAW_CONTENT = frozenset({Outcome.FIRST, Outcome.CHANGED, Outcome.UNCHANGED, Outcome.NOT_MODIFIED})
+
+
+@dataclass(slots=True, kw_only=True)
+class PageRecord:
+    """Everything that is kept about one page; numbers for planning and the details of its next visit."""
+
+    page_id: int
+    fingerprint: int  #: 64 bits of the request's fingerprint, as a signed integer
+    url: str
+    host: str  #: key of the download slot: the host name, or what the spider chose
+    request: str | None = None  #: JSON of what the request has beside its URL, None if nothing
+    status: PageStatus = PageStatus.NEW
+    kind: PageKind = PageKind.PAGE
+    priority: int = 0  #: of the request that discovered the page
+    importance: float = 1.0  #: requests per second that users make for the page, or any weight
+    discovered_at: float = 0.0
+    last_visit_at: float | None = None  #: last visit that saw the content
+    last_change_at: float | None = None
+    not_before: float = 0.0  #: earliest next visit (after failures and for tombstones)
+    visits: int = 0
+    changes: int = 0
+    failures: int = 0  #: visits that failed in a row
+    change_rate: float = 0.0
+    change_rate_low: float = 0.0  #: 90 % interval of the change rate
+    change_rate_high: float = 0.0
+    etag: str | None = None
+    last_modified: str | None = None
+    content_hash: int | None = None  #: of the normalised content of the copy
+    http_status: int | None = None  #: of the last answer
+    run_callback: bool = False  #: the spider has not (fully) processed the copy; show it the page again
+    history: bytes = b""  #: estimation.history
+    profiles: bytes = b""  #: content.profiles
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class PageColumns:
+    """The numbers of all pages of a spider, as read at start-up; one element a page."""
+
+    hosts: list[str]
+    page_id: NDArray[np.int64]
+    fingerprint: NDArray[np.int64]
+    host: NDArray[np.int32]  #: index into `hosts`
+    status: NDArray[np.uint8]
+    kind: NDArray[np.uint8]
+    priority: NDArray[np.int32]
+    importance: NDArray[np.float32]
+    discovered_at: NDArray[np.float64]
+    last_visit_at: NDArray[np.float64]  #: nan if never visited
+    not_before: NDArray[np.float64]
+    change_rate: NDArray[np.float32]
+
+
+@dataclass(slots=True, kw_only=True)
+class HostRecord:
+    """What is kept about one host (one download slot)."""
+
+    host: str
+    blocked_until: float = 0.0  #: back-off after 429, 503 and repeated failures
+    failures: int = 0  #: back-offs in a row
+    audits: int = 0  #: unconditional visits made to check the host's 304 answers
+    false_not_modified: int = 0  #: audits that found a change which a validator would have hidden
+
+
+@dataclass(slots=True, kw_only=True)
+class VisitRecord:
+    """One line of the visit log."""
+
+    page_id: int
+    at: float
+    outcome: Outcome
+    http_status: int | None = None
+    divergence: float | None = None  #: from the copy before, 0 to 1
+    body_bytes: int = 0
+    latency_seconds: float | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class CrawlState:
+    """What the crawl says about itself at every flush."""
+
+    spider: str
+    policy: str
+    budget_per_second: float
+    started_at: float
+    updated_at: float
+    price: float  #: the least value that was worth a crawl lately
+
+
+@dataclass(slots=True, kw_only=True)
+class Batch:
+    """What one flush writes, in one transaction."""
+
+    pages: list[PageRecord] = field(default_factory=list)
+    hosts: list[HostRecord] = field(default_factory=list)
+    visits: list[VisitRecord] = field(default_factory=list)
+    fetches: dict[tuple[int, str], int] = field(default_factory=dict)  #: (minute, kind of fetch) -> how many
+    state: CrawlState | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.pages or self.hosts or self.visits or self.fetches)

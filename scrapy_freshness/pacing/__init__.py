@@ -1,0 +1,1 @@
+"""When is a crawl worth enough?  The constant rate and the price of a crawl."""

@@ -1,0 +1,188 @@
+"""Which pages are worth most now?  A lazy arg max over all pages of the table.
+
+Between events the value of a page only grows. So each page sleeps until the time at which its value
+reaches the *rung*, a value a little below the price of a crawl; pages that sleep are worth less than
+all pages that are awake, and only the latter are evaluated. When too many are awake the rung is
+raised, when none is, it is lowered and the sleepers' times are computed anew, a slice of the table at
+each call, so that no call takes longer than a few milliseconds at any size.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_freshness.model import PageStatus
+from scrapy_freshness.planning.table import PageTable
+from scrapy_freshness.value.contract import FloatArray, ValueModel
+
+Rows = NDArray[np.intp]
+
+#: Rows whose waking times are computed anew in one call (about 4 ms).
+_REKEY_SLICE = 8192
+#: Pages evaluated in one call (about 10 ms).
+_MAX_EVALUATED = 65536
+_LOWER_BY = 0.8
+#: Slices computed in one call while nobody is awake.
+_MAX_LOWERED = 3
+_SMALLEST_RUNG = 1e-12
+
+
+class Frontier:
+    """Chooses rows of the table by value; rows it has chosen are *taken* until they are released."""
+
+    def __init__(self, table: PageTable, model: ValueModel, floor: float, min_interval: float) -> None:
+        self._table = table
+        self._model = model
+        self._floor = floor  #: least value that is worth a crawl
+        self._min_interval = min_interval
+        self._rung = floor
+        self._rekeyed = 0  #: rows before this one have waking times for the present rung
+        self._cursor = 0  #: where the last look at more pages than one call evaluates ended
+        self.price = 0.0  #: mean value of the visits chosen lately
+
+    def values(self, rows: Rows, now: float) -> FloatArray:
+        """Value of crawling each of these pages now."""
+        table = self._table
+        beliefs = table.beliefs(rows)
+        status = table.status[rows]
+        elapsed = np.maximum(now - table.last_visit[rows], 0.0)
+        never_visited = np.isnan(elapsed)
+        elapsed[never_visited] = 0.0
+        values = self._model.value(beliefs, elapsed)
+        if never_visited.any():
+            values = np.where(never_visited, self._model.first_value(beliefs), values)
+            if table.first_factor:
+                values *= [table.first_factor.get(row, 1.0) for row in rows.tolist()]
+        # A tombstone is worth exactly a crawl when the time of its next check has come.
+        due = max(self.price, self._floor)
+        return np.where(status == PageStatus.GONE, np.maximum(values, due), values)
+
+    def take_best(self, now: float, count: int, full_hosts: NDArray[np.bool_]) -> tuple[Rows, FloatArray]:
+        """Take up to *count* pages of the highest values, best first; none of a full host.
+
+        May return fewer, even none, while waking times are being computed; ask again.
+        """
+        rows = self._awake(now, full_hosts)
+        if len(rows) and self._rekeyed < self._table.size:
+            self._rekey()
+        for _ in range(_MAX_LOWERED):
+            if len(rows) or not self._lower_rung():
+                break
+            rows = self._awake(now, full_hosts)
+        if len(rows) > _MAX_EVALUATED:
+            rows = self._some(rows)
+        values = self.values(rows, now)
+        worth_it = (values >= self._floor) | np.isnan(self._table.last_visit[rows])
+        best = _largest(values, count)
+        best = best[worth_it[best]]
+        self._put_to_sleep(rows, values, best, count)
+        chosen = rows[best]
+        self._table.taken[chosen] = True
+        self._table.wake[chosen] = np.inf
+        return chosen, values[best]
+
+    def release(self, rows: Rows, now: float) -> None:
+        """Give back pages that were taken, visited or not; they sleep until they are worth a crawl."""
+        table = self._table
+        table.taken[rows] = False
+        table.resting[rows] = False
+        table.wake[rows] = self._waking_times(rows, now)
+
+    def rest(self, row: int, until: float) -> None:
+        """Give back a page that must not be visited before *until* (inf: not at all)."""
+        self._table.taken[row] = False
+        self._table.resting[row] = True
+        self._table.wake[row] = until
+
+    def start(self, price: float, now: float, *, floor: float) -> None:
+        """Compute all waking times for a price known from earlier; called once after loading."""
+        self.price = price
+        self._floor = floor
+        self._rung = max(price * 0.9, self._floor)
+        for part in self._table.slices(_REKEY_SLICE):
+            rows = np.arange(part.start, part.stop)
+            times = self._waking_times(rows, now)
+            held = self._table.resting[rows]
+            self._table.wake[rows] = np.where(held, np.maximum(self._table.wake[rows], times), times)
+        self._rekeyed = self._table.size
+
+    def chosen(self, value: float) -> None:
+        """Note the value of a visit to a page with a copy: the price follows."""
+        self.price += (value - self.price) * (0.05 if self.price else 1.0)
+
+    def _awake(self, now: float, full_hosts: NDArray[np.bool_]) -> Rows:
+        table = self._table
+        rows = np.flatnonzero(table.wake[: table.size] <= now)
+        if full_hosts.any():
+            rows = rows[~full_hosts[table.host[rows]]]
+        return rows
+
+    def _some(self, rows: Rows) -> Rows:
+        """As many rows as one call evaluates, others at each call."""
+        start = self._cursor if self._cursor < len(rows) else 0
+        self._cursor = start + _MAX_EVALUATED
+        return rows[start : self._cursor]
+
+    def _waking_times(self, rows: Rows, now: float) -> FloatArray:
+        table = self._table
+        last_visit = table.last_visit[rows]
+        beliefs = table.beliefs(rows)
+        if self._rung > 0:
+            sleep = np.maximum(self._model.elapsed_at(beliefs, self._rung), self._min_interval)
+        else:
+            sleep = np.full(len(rows), self._min_interval)
+        status = table.status[rows]
+        never_again = (status == PageStatus.SUSPENDED) | (status == PageStatus.MOVED)
+        times = np.where(np.isnan(last_visit), now, last_visit + sleep)
+        return np.where(never_again, np.inf, times)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether pages that sleep are known to be worth nothing before they wake."""
+        return self._rekeyed >= self._table.size and self._rung <= max(self._floor, _SMALLEST_RUNG)
+
+    def _lower_rung(self) -> bool:
+        """Lower the rung, or go on with computing times for the present one; False if both are done."""
+        if self.is_complete:
+            return False
+        if self._rekeyed >= self._table.size:
+            self._rung = max(self._rung * _LOWER_BY, self._floor, _SMALLEST_RUNG)
+            self._rekeyed = 0
+        self._rekey()
+        return True
+
+    def _rekey(self) -> None:
+        """Compute the waking times of one more slice of the table for the present rung."""
+        table = self._table
+        end = min(self._rekeyed + _REKEY_SLICE, table.size)
+        rows = np.arange(self._rekeyed, end)
+        rows = rows[~(table.taken[rows] | table.resting[rows])]
+        self._rekeyed = end
+        if len(rows):
+            table.wake[rows] = np.minimum(table.wake[rows], self._waking_times(rows, np.inf))
+
+    def _put_to_sleep(self, rows: Rows, values: FloatArray, best: Rows, count: int) -> None:
+        """If many more are awake than needed, raise the rung and let those below it sleep."""
+        spare = len(rows) - len(best)
+        if spare <= 8 * count + 64:
+            return
+        table = self._table
+        visited = ~np.isnan(table.last_visit[rows]) & ~table.resting[rows]
+        visited[best] = False
+        keep = 4 * count + 32
+        if np.count_nonzero(visited) <= keep:
+            return
+        rung = float(np.partition(values[visited], -keep)[-keep])
+        if rung <= max(self._rung, self._floor):
+            return
+        self._rung = rung
+        sleepers = rows[visited & (values < rung)]
+        table.wake[sleepers] = self._waking_times(sleepers, np.inf)
+
+
+def _largest(values: FloatArray, count: int) -> Rows:
+    """Positions of the *count* largest values, largest first, ties in order of position."""
+    if count < len(values):
+        chosen = np.sort(np.argpartition(-values, count - 1)[:count])
+    else:
+        chosen = np.arange(len(values))
+    return chosen[np.argsort(-values[chosen], kind="stable")]

@@ -1,0 +1,97 @@
+"""Pages whose records are at hand, waiting for their host: the best of a host that is free comes first."""
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from scrapy_freshness.model import PageRecord
+
+#: Ready pages of one host that are enough.
+CROWD = 8
+
+#: When the next request to a host may start; the time asked about, or earlier, means at once.
+FreeAt = Callable[[str, float], float]
+
+
+@dataclass(slots=True, order=True)
+class ReadyPage:
+    """A page that could be visited as soon as its host is free."""
+
+    rank: float  #: minus the value, so that the best sorts first
+    row: int
+    record: PageRecord = field(compare=False)
+
+    @property
+    def value(self) -> float:
+        return -self.rank
+
+
+class ReadyPages:
+    """Heaps of ready pages, one a host, and the hosts by their best page."""
+
+    def __init__(self) -> None:
+        self._pages: dict[str, list[ReadyPage]] = {}
+        self._free: list[tuple[float, str]] = []  #: heap of (rank of best page, host); may be out of date
+        self._waiting: list[tuple[float, str]] = []  #: heap of (time to look again, host)
+        self._is_waiting: set[str] = set()
+        self._crowded: set[str] = set()
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def available(self) -> int:
+        """How many pages belong to hosts that are not known to be busy."""
+        return self._size - sum(len(self._pages[host]) for host in self._is_waiting)
+
+    @property
+    def crowded_hosts(self) -> set[str]:
+        """Hosts with so many ready pages that more of them need not be chosen."""
+        return self._crowded
+
+    def add(self, page: ReadyPage) -> None:
+        host = page.record.host
+        pages = self._pages.setdefault(host, [])
+        heapq.heappush(pages, page)
+        self._size += 1
+        if len(pages) >= CROWD:
+            self._crowded.add(host)
+        if pages[0] is page and host not in self._is_waiting:
+            heapq.heappush(self._free, (page.rank, host))
+
+    def take(self, now: float, free_at: FreeAt) -> ReadyPage | None:
+        """Remove and return the best page whose host is free, None if there is none."""
+        self._end_waits(now)
+        while self._free:
+            rank, host = heapq.heappop(self._free)
+            pages = self._pages.get(host)
+            if not pages or pages[0].rank != rank or host in self._is_waiting:
+                continue
+            free = free_at(host, now)
+            if free > now:
+                heapq.heappush(self._waiting, (free, host))
+                self._is_waiting.add(host)
+                continue
+            page = heapq.heappop(pages)
+            self._size -= 1
+            if len(pages) < CROWD:
+                self._crowded.discard(host)
+            if pages:
+                heapq.heappush(self._free, (pages[0].rank, host))
+            else:
+                del self._pages[host]
+            return page
+        return None
+
+    def next_at(self, now: float) -> float:
+        """When `take` may find a page again; inf if nothing is ready."""
+        if self.available():
+            return now
+        return self._waiting[0][0] if self._waiting else float("inf")
+
+    def _end_waits(self, now: float) -> None:
+        while self._waiting and self._waiting[0][0] <= now:
+            _, host = heapq.heappop(self._waiting)
+            self._is_waiting.discard(host)
+            if pages := self._pages.get(host):
+                heapq.heappush(self._free, (pages[0].rank, host))

@@ -1,0 +1,127 @@
+"""The numbers of all known pages, as columns: about 40 bytes a page.
+
+URLs, histories and sketches stay in the database and are read for the pages about to be visited.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_freshness.model import PageColumns, PageRecord, PageStatus
+from scrapy_freshness.value.contract import Beliefs
+
+_COLUMNS = {
+    "page_id": np.int64,
+    "host": np.int32,  #: index into `hosts`
+    "status": np.uint8,
+    "kind": np.uint8,
+    "importance": np.float32,
+    "change_rate": np.float32,
+    "last_visit": np.float64,  #: unix seconds; nan if never visited
+    "wake": np.float64,  #: when the page may be worth a crawl; see frontier.py
+    "taken": np.bool_,  #: chosen for a visit that has not ended
+    "resting": np.bool_,  #: not before `wake` in any case: failures, tombstones
+}
+_SLACK = 1.125
+
+
+class PageTable:
+    """Growing columns with one row a page; row numbers never change."""
+
+    page_id: NDArray[np.int64]
+    host: NDArray[np.int32]
+    status: NDArray[np.uint8]
+    kind: NDArray[np.uint8]
+    importance: NDArray[np.float32]
+    change_rate: NDArray[np.float32]
+    last_visit: NDArray[np.float64]
+    wake: NDArray[np.float64]
+    taken: NDArray[np.bool_]
+    resting: NDArray[np.bool_]
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.hosts: list[str] = []
+        self._host_index: dict[str, int] = {}
+        self.first_factor: dict[int, float] = {}  #: row -> weight of a first visit, where it is not 1
+        for name, dtype in _COLUMNS.items():
+            setattr(self, name, np.empty(256, dtype))
+
+    def __len__(self) -> int:
+        return self.size
+
+    def load(self, pages: PageColumns, now: float) -> int:
+        """Fill an empty table; returns how many pages claimed to have been visited in the future."""
+        self.size = len(pages.page_id)
+        for name, dtype in _COLUMNS.items():
+            setattr(self, name, np.zeros(max(256, int(self.size * _SLACK)), dtype))
+        self._set_hosts(pages.hosts)
+        rows = slice(self.size)
+        self.page_id[rows] = pages.page_id
+        self.host[rows] = pages.host
+        self.status[rows] = pages.status
+        self.kind[rows] = pages.kind
+        self.importance[rows] = pages.importance
+        self.change_rate[rows] = pages.change_rate
+        self.last_visit[rows] = np.minimum(pages.last_visit_at, now)
+        self.wake[rows] = pages.not_before
+        self.resting[rows] = pages.not_before > now
+        for row in np.flatnonzero((pages.priority != 0) & (pages.status == PageStatus.NEW)):
+            self.first_factor[int(row)] = priority_factor(int(pages.priority[row]))
+        return int(np.count_nonzero(pages.last_visit_at > now))
+
+    def add(self, record: PageRecord, change_rate: float, now: float) -> int:
+        """Append a page that was just discovered; returns its row."""
+        if self.size == len(self.page_id):
+            self._grow()
+        row = self.size
+        self.size += 1
+        self.page_id[row] = record.page_id
+        self.host[row] = self.host_index(record.host)
+        self.status[row] = record.status
+        self.kind[row] = record.kind
+        self.importance[row] = record.importance
+        self.change_rate[row] = change_rate
+        self.last_visit[row] = np.nan
+        self.wake[row] = now
+        self.taken[row] = self.resting[row] = False
+        if record.priority:
+            self.first_factor[row] = priority_factor(record.priority)
+        return row
+
+    def host_index(self, host: str) -> int:
+        """Number of a host; a new one gets the next."""
+        index = self._host_index.get(host)
+        if index is None:
+            index = self._host_index[host] = len(self.hosts)
+            self.hosts.append(host)
+        return index
+
+    def beliefs(self, rows: NDArray[np.intp] | slice) -> Beliefs:
+        """What is believed of the pages in these rows."""
+        return Beliefs(self.importance[rows].astype(np.float64), self.change_rate[rows].astype(np.float64))
+
+    def slices(self, length: int) -> Iterator[slice]:
+        """Cut the rows into slices of at most *length*."""
+        for start in range(0, self.size, length):
+            yield slice(start, min(start + length, self.size))
+
+    def _set_hosts(self, hosts: list[str]) -> None:
+        self.hosts = list(hosts)
+        self._host_index = {host: index for index, host in enumerate(self.hosts)}
+
+    def _grow(self) -> None:
+        capacity = int(self.size * _SLACK) + 256
+        for name in _COLUMNS:
+            # Large blocks grow by remapping, without a copy. No views of the columns are kept.
+            getattr(self, name).resize(capacity, refcheck=False)
+
+
+def priority_factor(priority: int) -> float:
+    """How much more the first visit of a page is worth for its request's priority.
+
+    >>> priority_factor(0), round(priority_factor(100), 3)
+    (1.0, 2.718)
+    """
+    return float(np.exp(np.clip(priority, -5000, 5000) / 100))

@@ -1,0 +1,79 @@
+"""Many rows with one statement.
+
+Each database has its own fast way. SQLite's driver runs one statement for a list of rows, in C. PostgreSQL
+takes one array per column and unnests them, in one round trip; the arrays are written out here, which
+takes a third of the time of the driver's general way.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Column, ColumnElement, Connection, Table, any_, cast, func, literal, select
+from sqlalchemy.dialects import postgresql
+
+_POSTGRESQL = postgresql.dialect()  # type: ignore[no-untyped-call]
+
+
+class BulkInsert:
+    """``INSERT`` of many rows; *on_conflict* says what becomes of rows that exist."""
+
+    def __init__(self, table: Table, columns: Sequence[str], on_conflict: str = "") -> None:
+        into = f"INSERT INTO {table.name} ({', '.join(columns)})"
+        marks = ", ".join("?" for _ in columns)
+        arrays = ", ".join(f"%s::{table.c[name].type.compile(_POSTGRESQL)}[]" for name in columns)
+        self._sqlite = f"{into} VALUES ({marks}) {on_conflict}"
+        self._postgresql = f"{into} SELECT * FROM unnest({arrays}) {on_conflict}"
+        self._spellings = [_SPELLING[table.c[name].type.python_type] for name in columns]
+
+    def __call__(self, connection: Connection, rows: Sequence[tuple[object, ...]]) -> None:
+        """Write the rows; no two of them may have the same key."""
+        if not rows:
+            return
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql(self._sqlite, list(rows))
+        else:
+            columns = zip(self._spellings, zip(*rows, strict=True), strict=True)
+            arrays = tuple(_array(values, spelling) for spelling, values in columns)
+            connection.exec_driver_sql(self._postgresql, arrays)
+
+
+def upsert(table: Table, columns: Sequence[str], key: Sequence[str], changes: Sequence[str]) -> BulkInsert:
+    """An insert that applies *changes*, like ``a = excluded.a``, to rows that exist."""
+    return BulkInsert(table, columns, f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET {', '.join(changes)}")
+
+
+def replacing(columns: Iterable[str]) -> list[str]:
+    """Changes that give columns their new values."""
+    return [f"{name} = excluded.{name}" for name in columns]
+
+
+def among(column: Column[Any], values: Iterable[object], connection: Connection) -> ColumnElement[bool]:
+    """The condition that a column has one of any number of values; sends them as one parameter."""
+    if connection.dialect.name == "sqlite":
+        rows = func.json_each(json.dumps(list(values))).table_valued("value")
+        return column.in_(select(rows.c.value))
+    array = _array(values, _SPELLING[column.type.python_type])
+    return column == any_(cast(literal(array), postgresql.ARRAY(column.type)))
+
+
+def _array(values: Iterable[object], spelling: Callable[[Any], str]) -> str:
+    """An array in the notation of PostgreSQL."""
+    return "{" + ",".join(["NULL" if value is None else spelling(value) for value in values]) + "}"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _hexadecimal(data: bytes) -> str:
+    return '"\\\\x' + data.hex() + '"'
+
+
+_SPELLING: dict[type, Callable[[Any], str]] = {
+    int: str,
+    float: repr,
+    bool: str,
+    str: _quoted,
+    bytes: _hexadecimal,
+}

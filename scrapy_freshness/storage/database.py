@@ -1,0 +1,120 @@
+"""From the URL a user writes to an engine with our settings.
+
+Both databases get the same treatment of transactions: reading sees one snapshot, writing starts with the
+right to write, so that it waits in a queue instead of failing half-way.
+"""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+
+from scrapy_freshness.errors import StorageError
+
+BUSY_TIMEOUT_SECONDS = 10.0
+CONNECT_TIMEOUT_SECONDS = 10
+
+# A batch of 200 visits changes some 2 MB of pages; what does not fit the cache is written twice.
+SQLITE_CACHE_KIB = 16 * 1024
+# Pages (of 4 KiB) in the write-ahead log before they are copied to the file; the more, the less copying.
+SQLITE_CHECKPOINT_PAGES = 10_000
+
+
+class Database:
+    """Which database a URL means; knows its name, its file and how to connect, but holds no connection."""
+
+    def __init__(self, url: str) -> None:
+        self.url = _parsed(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self.is_memory = self.is_sqlite and self.url.database in (None, "", ":memory:")
+        #: The file of a SQLite database; absolute, because the crawl may change its directory.
+        self.path = Path(self.url.database or "").absolute() if self.is_sqlite and not self.is_memory else None
+
+    def __str__(self) -> str:
+        """What the database is called in messages; never holds a password."""
+        if self.is_memory:
+            return "sqlite://"
+        if self.is_sqlite:
+            return str(self.url.database)
+        # Options may hold secrets too; only the directory of a Unix socket is of use to a reader.
+        socket = {key: value for key, value in self.url.query.items() if key == "host"}
+        plain = self.url.set(drivername="postgresql", query=socket)
+        return plain.set(password=None).render_as_string() if plain.password else plain.render_as_string()
+
+    def secrets(self) -> list[str]:
+        """Parts of the URL that must not be shown."""
+        values = [self.url.password, *(self.url.query.get(key) for key in ("password", "sslpassword"))]
+        return [str(value) for value in values if value]
+
+    def engine(self, *, read_only: bool) -> Engine:
+        """An engine for this database; the first connection is made when it is used."""
+        return self._sqlite_engine(read_only) if self.is_sqlite else self._postgresql_engine(read_only)
+
+    def _sqlite_engine(self, read_only: bool) -> Engine:
+        url = URL.create("sqlite", database=":memory:")
+        options: dict[str, Any] = {}
+        if self.path is None:
+            options["poolclass"] = StaticPool  # one connection for all threads: another would see another database
+        elif read_only:
+            url = URL.create("sqlite", database=f"file:{quote(str(self.path))}", query={"mode": "ro", "uri": "true"})
+        else:
+            url = url.set(database=str(self.path))
+        engine = create_engine(
+            url,
+            hide_parameters=True,
+            connect_args={"timeout": BUSY_TIMEOUT_SECONDS, "check_same_thread": False},
+            **options,
+        )
+
+        @event.listens_for(engine, "connect")
+        def set_up(connection: Any, _record: object) -> None:
+            connection.isolation_level = None  # the driver would begin transactions late, and not for DDL
+            if read_only:
+                connection.execute("PRAGMA query_only = ON")
+                return
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA cache_size = -{SQLITE_CACHE_KIB}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {SQLITE_CHECKPOINT_PAGES}")
+
+        @event.listens_for(engine, "begin")
+        def begin(connection: Connection) -> None:
+            writes = connection.get_execution_options().get("writes", False)
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+        return engine
+
+    def _postgresql_engine(self, read_only: bool) -> Engine:
+        connect_args: dict[str, Any] = {}
+        if "connect_timeout" not in self.url.query:
+            connect_args["connect_timeout"] = CONNECT_TIMEOUT_SECONDS
+        try:
+            engine = create_engine(self.url, hide_parameters=True, pool_pre_ping=True, connect_args=connect_args)
+        except ImportError as error:
+            raise StorageError(
+                "PostgreSQL needs a driver that is not installed: pip install 'scrapy-freshness[postgres]'"
+            ) from error
+        if read_only:
+            return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        return engine
+
+
+def _parsed(text: str) -> URL:
+    try:
+        url = make_url(text)
+        backend = url.get_backend_name()
+    except (ArgumentError, ValueError) as error:
+        # The text is not repeated: what cannot be parsed may be a password with a special character.
+        raise StorageError(
+            "the database URL cannot be read; write it like sqlite:///freshness.db or "
+            "postgresql://user:password@host/name, with special characters of the password as %XX"
+        ) from error
+    if backend in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+psycopg")
+    if backend != "sqlite":
+        raise StorageError(f"the database URL starts with {backend}://, but only sqlite and postgresql are supported")
+    if url.host or url.query:
+        raise StorageError("a SQLite URL is three slashes and a path, without options, like sqlite:///freshness.db")
+    return url

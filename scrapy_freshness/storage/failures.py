@@ -1,0 +1,67 @@
+"""Foreign exceptions become ours: what happened to which database, and what to do about it."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from scrapy_freshness.errors import StorageError
+from scrapy_freshness.storage.database import Database
+
+_SQLITE = {
+    sqlite3.SQLITE_BUSY: "is locked by another program; wait for it or stop it",
+    sqlite3.SQLITE_LOCKED: "is locked by another program; wait for it or stop it",
+    sqlite3.SQLITE_FULL: "cannot grow: the disk is full; free some space",
+    sqlite3.SQLITE_IOERR: "cannot be read or written: the disk reports an error or is full",
+    sqlite3.SQLITE_CORRUPT: "is damaged; restore a backup, or move the file away to start anew",
+    sqlite3.SQLITE_NOTADB: "is not a SQLite database; give another path, or move the file away to start anew",
+    sqlite3.SQLITE_READONLY: "cannot be written; check the permissions of the file and its directory",
+    sqlite3.SQLITE_PERM: "cannot be opened; check the permissions of the file and its directory",
+}
+
+# https://www.postgresql.org/docs/current/errcodes-appendix.html
+_POSTGRESQL = {
+    "28000": "refuses the user; check the user name and the server's pg_hba.conf",
+    "28P01": "refuses the password",
+    "3D000": "does not exist; create it with createdb",
+    "42501": "refuses: the user lacks a permission",
+    "53100": "cannot grow: the server's disk is full",
+    "53300": "has no free connection; raise max_connections or stop other clients",
+    "57P01": "was shut down; it is tried again at the next use",
+    "57P03": "is starting up or shutting down; try again soon",
+    "25006": "is read-only; use the primary server",
+}
+
+
+@contextmanager
+def our_errors(database: Database) -> Iterator[None]:
+    """Raise `StorageError` for whatever goes wrong with the database in the block."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise StorageError(_explanation(error, database)) from error
+    except SQLAlchemyError as error:
+        raise StorageError(f"database {database}: {_one_line(error, database)}") from error
+    except OverflowError as error:
+        raise StorageError(f"database {database}: a number is too large to be stored") from error
+
+
+def _explanation(error: DBAPIError, database: Database) -> str:
+    cause: BaseException = error.orig or error
+    if database.path is not None and not database.path.parent.is_dir():
+        return f"database {database}: the directory {database.path.parent} does not exist; create it"
+    if database.path is not None and database.path.is_dir():
+        return f"database {database} is a directory; give the path of a file"
+    code = getattr(cause, "sqlite_errorcode", None)
+    known = _SQLITE.get(code & 0xFF) if code is not None else _POSTGRESQL.get(getattr(cause, "sqlstate", None) or "")
+    if known is not None:
+        return f"database {database} {known}"
+    return f"database {database}: {_one_line(cause, database)}"
+
+
+def _one_line(error: BaseException, database: Database) -> str:
+    text = " ".join(str(error).split()) or type(error).__name__
+    for secret in database.secrets():
+        text = text.replace(secret, "***")
+    return text

@@ -1,0 +1,80 @@
+"""Remove and re-assign what is kept; `Store` sees to it that no crawl writes meanwhile."""
+
+from sqlalchemy import ColumnElement, Connection, delete, func, select, text, update
+
+from scrapy_freshness.errors import StorageError
+from scrapy_freshness.storage.reading import has_url, spider_names
+from scrapy_freshness.storage.rows import clean, host_name
+from scrapy_freshness.storage.schema import crawl, fetch_count, host, page, page_detail, spider, visit, visit_count
+from scrapy_freshness.storage.writing import numbers_of
+
+#: Lines that are removed from the log in one transaction, so that a crawl waits for milliseconds only.
+PRUNED_AT_ONCE = 20_000
+
+_MOVE_COUNTS = (
+    """INSERT INTO visit_count (spider_id, minute, outcome, visits)
+    SELECT :heir, minute, outcome, visits FROM visit_count WHERE spider_id = :old
+    ON CONFLICT (spider_id, minute, outcome) DO UPDATE SET visits = visit_count.visits + excluded.visits""",
+    """INSERT INTO fetch_count (spider_id, minute, kind, fetches)
+    SELECT :heir, minute, kind, fetches FROM fetch_count WHERE spider_id = :old
+    ON CONFLICT (spider_id, minute, kind) DO UPDATE SET fetches = fetch_count.fetches + excluded.fetches""",
+)
+
+
+def forget_url(connection: Connection, url: str) -> int:
+    """Remove all pages with this URL, and their visits; returns how many pages."""
+    return _forget(connection, has_url(url))
+
+
+def forget_host(connection: Connection, name: str) -> int:
+    """Remove a host, its pages and their visits; returns how many pages."""
+    name = host_name(name)
+    forgotten = _forget(connection, page.c.host_id == select(host.c.id).where(host.c.name == name).scalar_subquery())
+    connection.execute(delete(host).where(host.c.name == name))
+    return forgotten
+
+
+def prune_some_visits(connection: Connection, before: float) -> int:
+    """Remove some of the oldest lines of the log; returns how many, 0 when none is older than *before*."""
+    oldest = select(visit.c.id).where(visit.c.at < before).order_by(visit.c.at).limit(PRUNED_AT_ONCE)
+    return connection.execute(delete(visit).where(visit.c.id.in_(oldest))).rowcount
+
+
+def prune_counts(connection: Connection, before: float) -> None:
+    """Remove the counts of minutes that ended before a time."""
+    for table in (visit_count, fetch_count):
+        connection.execute(delete(table).where(table.c.minute < int(before // 60)))
+
+
+def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
+    """Give all that is known for one spider to another; returns how many pages.
+
+    Where both know a page, the one with the history, the old spider's, is kept.
+    """
+    names = spider_names(connection)
+    if clean(old_spider) not in names:
+        raise StorageError(f"no spider {old_spider!r} in the database; it has {', '.join(names) or 'none'}")
+    if clean(old_spider) == clean(new_spider):
+        raise StorageError(f"spider {new_spider!r} has these pages already")
+    numbers = numbers_of(connection, spider, {clean(old_spider), clean(new_spider)})
+    old, heir = numbers[clean(old_spider)], numbers[clean(new_spider)]
+    inherited = select(page.c.fingerprint).where(page.c.spider_id == old)
+    _forget(connection, (page.c.spider_id == heir) & page.c.fingerprint.in_(inherited))
+    adopted = connection.execute(update(page).where(page.c.spider_id == old).values(spider_id=heir)).rowcount
+    for statement in _MOVE_COUNTS:
+        connection.execute(text(statement), {"old": old, "heir": heir})
+    for table in (visit_count, fetch_count):
+        connection.execute(delete(table).where(table.c.spider_id == old))
+    has_state = select(func.count()).select_from(crawl).where(crawl.c.spider_id == heir)
+    if not connection.scalar(has_state):
+        connection.execute(update(crawl).where(crawl.c.spider_id == old).values(spider_id=heir))
+    connection.execute(delete(crawl).where(crawl.c.spider_id == old))
+    connection.execute(delete(spider).where(spider.c.id == old))
+    return adopted
+
+
+def _forget(connection: Connection, condition: ColumnElement[bool]) -> int:
+    doomed = select(page.c.page_id).where(condition)
+    for table in (visit, page_detail):
+        connection.execute(delete(table).where(table.c.page_id.in_(doomed)))
+    return connection.execute(delete(page).where(condition)).rowcount

@@ -1,0 +1,106 @@
+"""Read what the crawl needs: columns for planning at the start, records for the pages it is about to visit."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, func, select
+
+from scrapy_freshness.model import CrawlState, HostRecord, PageColumns, PageRecord
+from scrapy_freshness.storage.bulk import among
+from scrapy_freshness.storage.rows import HOST_COLUMNS, clean, record_from, record_query
+from scrapy_freshness.storage.schema import PAGE_IDS_PER_SPIDER, URL_INDEXED, crawl, host, page, spider, url_start
+
+#: Rows that exist as Python objects at a time while columns are read.
+CHUNK = 10_000
+
+_COLUMNS: dict[str, DTypeLike] = {
+    "page_id": np.int64,
+    "fingerprint": np.int64,
+    "host_id": np.int64,
+    "status": np.uint8,
+    "kind": np.uint8,
+    "priority": np.int32,
+    "importance": np.float32,
+    "discovered_at": np.float64,
+    "last_visit_at": np.float64,
+    "not_before": np.float64,
+    "change_rate": np.float32,
+}
+
+
+def load_pages(connection: Connection, spider_name: str) -> PageColumns:
+    """The numbers of all pages of a spider; never more than a chunk of them as Python objects."""
+    query = select(*(page.c[name] for name in _COLUMNS)).where(page.c.spider_id == _number_of(spider_name))
+    chunks: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, dtype)] for name, dtype in _COLUMNS.items()}
+    with connection.execute(query.execution_options(yield_per=CHUNK)) as result, np.errstate(over="ignore"):
+        for rows in result.partitions():
+            # Whole columns at a time: an array of rows takes ten times as long.
+            for (name, dtype), values in zip(_COLUMNS.items(), zip(*rows, strict=True), strict=True):
+                chunks[name].append(np.array(values, dtype))
+    # One column after the other, so that the chunks of only one are there twice.
+    columns = {name: np.concatenate(chunks.pop(name)) for name in _COLUMNS}
+    host_ids, positions = np.unique(columns.pop("host_id"), return_inverse=True)
+    names = dict(connection.execute(select(host.c.id, host.c.name)).tuples().all())
+    return PageColumns(
+        hosts=[names[number] for number in host_ids.tolist()], host=positions.astype(np.int32), **columns
+    )
+
+
+def load_records(connection: Connection, page_ids: Iterable[int]) -> list[PageRecord]:
+    """Everything about some pages, in any order; pages that do not exist are left out."""
+    condition = among(page.c.page_id, [int(page_id) for page_id in page_ids], connection)
+    return [record_from(row) for row in connection.execute(record_query.where(condition))]
+
+
+def load_hosts(connection: Connection) -> list[HostRecord]:
+    """What is kept about every host."""
+    rows = connection.execute(select(*(host.c[name] for name in HOST_COLUMNS)))
+    return [
+        HostRecord(
+            host=name,
+            blocked_until=blocked_until,
+            failures=failures,
+            audits=audits,
+            false_not_modified=false_not_modified,
+        )
+        for name, blocked_until, failures, audits, false_not_modified in rows
+    ]
+
+
+def load_states(connection: Connection) -> list[CrawlState]:
+    """What the last crawl of every spider said about itself."""
+    query = select(spider.c.name.label("spider"), *list(crawl.c)[1:]).join_from(
+        crawl, spider, crawl.c.spider_id == spider.c.id
+    )
+    return [CrawlState(**row) for row in connection.execute(query.order_by(spider.c.name)).mappings()]
+
+
+def spider_names(connection: Connection) -> list[str]:
+    """All spiders that ever crawled with the database."""
+    return list(connection.scalars(select(spider.c.name).order_by(spider.c.name)))
+
+
+def page_count(connection: Connection, spider_name: str) -> int:
+    """How many pages of a spider are known."""
+    query = select(func.count()).select_from(page).where(page.c.spider_id == _number_of(spider_name))
+    return connection.scalar(query) or 0
+
+
+def next_page_id(connection: Connection, spider_id: int) -> int:
+    """The lowest id that no page has, of the ids that belong to a spider."""
+    first = (spider_id - 1) * PAGE_IDS_PER_SPIDER + 1
+    query = select(func.max(page.c.page_id)).where(page.c.page_id.between(first, first + PAGE_IDS_PER_SPIDER - 2))
+    highest = connection.scalar(query)
+    return first if highest is None else highest + 1
+
+
+def has_url(url: str) -> ColumnElement[bool]:
+    """The condition that a page has exactly this URL, in the form that the index on URLs answers."""
+    url = clean(url)
+    return and_(url_start == url[:URL_INDEXED], page.c.url == url)
+
+
+def _number_of(spider_name: str) -> ScalarSelect[int]:
+    return select(spider.c.id).where(spider.c.name == clean(spider_name)).scalar_subquery()

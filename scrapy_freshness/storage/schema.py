@@ -1,0 +1,161 @@
+"""The tables.
+
+How the columns are spread over tables follows from what is read and written together:
+
+* ``page`` has the numbers that planning and reports scan, ``page_detail`` the kilobyte that only a visit
+  of the page needs. A scan of a million pages reads 0.2 GB instead of 2.
+* No index is on a column that a visit changes: every such index makes SQLite write one more page of its
+  file per visit, a third of the cost of the visit.
+* ``visit`` is a pure log. Instead of an index on the page, which scatters writes over the whole file, each
+  line names the line before of the same page, and the page names the last: its visits are a linked list.
+* What happens per minute is counted as it is written, so that no report counts a log of millions.
+
+Times are unix seconds. Foreign keys are not declared: a batch writes its rows together or not at all.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    func,
+    literal_column,
+)
+
+#: Characters of a URL that are indexed; PostgreSQL cannot index more than 2,700 bytes.
+URL_INDEXED = 200
+
+#: Page ids of spider number n start here times (n - 1), so that crawls of two spiders never give out the same.
+PAGE_IDS_PER_SPIDER = 1 << 40
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# SQLite stores a row under its key only if the type is spelt INTEGER.
+_Key = BigInteger().with_variant(Integer, "sqlite")
+
+spider = Table(
+    "spider",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    sqlite_autoincrement=True,  # a number is never given out again: page ids hang on it
+)
+
+host = Table(
+    "host",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("blocked_until", Double, nullable=False, server_default="0"),
+    Column("failures", Integer, nullable=False, server_default="0"),
+    Column("audits", Integer, nullable=False, server_default="0"),
+    Column("false_not_modified", Integer, nullable=False, server_default="0"),
+)
+
+page = Table(
+    "page",
+    metadata,
+    Column("page_id", _Key, primary_key=True, autoincrement=False),
+    Column("fingerprint", BigInteger, nullable=False),
+    Column("spider_id", Integer, nullable=False),
+    Column("host_id", Integer, nullable=False),
+    Column("status", SmallInteger, nullable=False),
+    Column("kind", SmallInteger, nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("importance", Double, nullable=False),
+    Column("discovered_at", Double, nullable=False),
+    Column("last_visit_at", Double),
+    Column("last_change_at", Double),
+    Column("not_before", Double, nullable=False),
+    Column("visits", Integer, nullable=False),
+    Column("changes", Integer, nullable=False),
+    Column("failures", Integer, nullable=False),
+    Column("change_rate", Double, nullable=False),
+    Column("change_rate_low", Double, nullable=False),
+    Column("change_rate_high", Double, nullable=False),
+    Column("http_status", SmallInteger),
+    Column("last_visit_id", BigInteger),  # the head of the page's list of visits
+    Column("url", Text, nullable=False),
+    # The fingerprint first: no index starts with the spider, so that reading all its pages is a plain scan.
+    UniqueConstraint("fingerprint", "spider_id"),
+    postgresql_with={"fillfactor": "85"},  # room to update in place
+)
+Index("ix_page_host_id", page.c.host_id)
+
+#: The start of a URL; spelt out, because an index answers only for the same constants.
+url_start = func.substr(page.c.url, literal_column("1"), literal_column(str(URL_INDEXED)))
+Index("ix_page_url", url_start)
+
+page_detail = Table(
+    "page_detail",
+    metadata,
+    Column("page_id", _Key, primary_key=True, autoincrement=False),
+    Column("request", Text),
+    Column("etag", Text),
+    Column("last_modified", Text),
+    Column("content_hash", BigInteger),
+    Column("run_callback", Boolean, nullable=False),
+    Column("history", LargeBinary, nullable=False),
+    Column("profiles", LargeBinary, nullable=False),
+    postgresql_with={"fillfactor": "85"},
+)
+
+visit = Table(
+    "visit",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("page_id", BigInteger, nullable=False),
+    Column("previous_id", BigInteger),  # the visit of the same page before this one
+    Column("at", Double, nullable=False, index=True),
+    Column("outcome", SmallInteger, nullable=False),
+    Column("http_status", SmallInteger),
+    Column("divergence", Double),
+    Column("body_bytes", BigInteger, nullable=False),
+    Column("latency_seconds", Double),
+)
+
+visit_count = Table(
+    "visit_count",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("minute", BigInteger, nullable=False),  # unix time / 60
+    Column("outcome", SmallInteger, nullable=False),
+    Column("visits", Integer, nullable=False),
+    PrimaryKeyConstraint("spider_id", "minute", "outcome"),
+)
+
+fetch_count = Table(
+    "fetch_count",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("minute", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("fetches", Integer, nullable=False),
+    PrimaryKeyConstraint("spider_id", "minute", "kind"),
+)
+
+crawl = Table(
+    "crawl",
+    metadata,
+    Column("spider_id", Integer, primary_key=True, autoincrement=False),
+    Column("policy", Text, nullable=False),
+    Column("budget_per_second", Double, nullable=False),
+    Column("started_at", Double, nullable=False),
+    Column("updated_at", Double, nullable=False),
+    Column("price", Double, nullable=False),
+)

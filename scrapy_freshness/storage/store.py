@@ -1,0 +1,222 @@
+"""The door to the database for the crawl and the commands; records in, records out."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Connection, Engine
+
+from scrapy_freshness.errors import SchemaError, StorageError
+from scrapy_freshness.model import Batch, CrawlState, HostRecord, PageColumns, PageRecord
+from scrapy_freshness.storage import locks, maintenance, migrations, reading
+from scrapy_freshness.storage.database import Database
+from scrapy_freshness.storage.failures import our_errors
+from scrapy_freshness.storage.rows import clean
+from scrapy_freshness.storage.schema import spider
+from scrapy_freshness.storage.writing import BatchWriter, numbers_of
+
+
+class Store:
+    """All that is known, in one database.
+
+    Writing (`lock`, `save`) is for one thread; reading is safe from any number of them. Every method raises
+    `StorageError`, and no other error, if the database is the trouble.
+    """
+
+    def __init__(self, database: Database, engine: Engine) -> None:
+        self.database = database
+        self._engine = engine
+        self._writing_engine = engine.execution_options(writes=True)
+        self._writer = BatchWriter()
+        self._lock: locks.CrawlLock | None = None
+
+    @classmethod
+    def open(cls, url: str, *, create: bool = True) -> Self:
+        """Open a database for reading and writing, at the schema of this version.
+
+        A missing SQLite file, missing tables and an older schema are put right; with *create* false a
+        database that has no tables of ours is an error instead.
+        """
+        database = Database(url)
+        if not create:
+            _require_file(database)
+        store = cls(database, database.engine(read_only=False))
+        try:
+            store._upgrade(create)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    def open_readonly(cls, url: str) -> Self:
+        """Open a database that exists for reading only; a crawl may be writing to it."""
+        database = Database(url)
+        _require_file(database)
+        store = cls(database, database.engine(read_only=True))
+        try:
+            with store.reading() as connection:
+                if not migrations.check(connection, str(database)):
+                    _require_tables(connection, database)
+                    raise SchemaError(f"database {database} has an older schema: run 'scrapy freshness db upgrade'")
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        """Release the lock and all connections."""
+        self.unlock()
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Store {self.database}>"
+
+    # Locking
+
+    def lock(self, spider_name: str | None = None) -> None:
+        """Keep other crawls away until `unlock` or `close`; raises `LockedError` if one is there.
+
+        Without a name: keep every crawl away, for maintenance.
+        """
+        spider_id, purpose = None, "scrapy-freshness maintenance"
+        if spider_name is not None:
+            spider_id, purpose = self._spider_id(spider_name), f"scrapy-freshness crawl of {spider_name}"
+        with our_errors(self.database):
+            self._lock = locks.take_lock(self.database, self._engine, spider_id, purpose)
+
+    def unlock(self) -> None:
+        """Let other crawls write."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def is_locked(self) -> bool:
+        """Whether any crawl is using the database."""
+        with self.reading() as connection:
+            return locks.is_locked(self.database, connection)
+
+    # Reading
+
+    def load_pages(self, spider_name: str) -> PageColumns:
+        """The numbers of all pages of a spider."""
+        with self.reading() as connection:
+            return reading.load_pages(connection, spider_name)
+
+    def load_records(self, page_ids: Iterable[int]) -> list[PageRecord]:
+        """Everything about some pages, in any order; pages that do not exist are left out."""
+        with self.reading() as connection:
+            return reading.load_records(connection, page_ids)
+
+    def load_hosts(self) -> list[HostRecord]:
+        """What is kept about every host."""
+        with self.reading() as connection:
+            return reading.load_hosts(connection)
+
+    def load_state(self, spider_name: str) -> CrawlState | None:
+        """What the last crawl of a spider said about itself."""
+        with self.reading() as connection:
+            states = {state.spider: state for state in reading.load_states(connection)}
+        return states.get(clean(spider_name))
+
+    def spiders(self) -> list[str]:
+        """All spiders that have crawled with the database."""
+        with self.reading() as connection:
+            return reading.spider_names(connection)
+
+    def page_count(self, spider_name: str) -> int:
+        """How many pages of a spider are known."""
+        with self.reading() as connection:
+            return reading.page_count(connection, spider_name)
+
+    def next_page_id(self, spider_name: str) -> int:
+        """The first id for new pages of a spider; all above it are free too, and no other spider gets them."""
+        spider_id = self._spider_id(spider_name)
+        with self.reading() as connection:
+            return reading.next_page_id(connection, spider_id)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection that sees one snapshot of the database; for this room only."""
+        with our_errors(self.database), self._engine.begin() as connection:
+            yield connection
+
+    # Writing
+
+    def save(self, spider_name: str, batch: Batch) -> None:
+        """Write a batch, all or nothing; if a page occurs twice the last record counts."""
+        with self._writing() as connection:
+            spider_id = numbers_of(connection, spider, {clean(spider_name)})[clean(spider_name)]
+            self._writer.write(connection, spider_id, batch)
+
+    def forget(self, *, url: str | None = None, host: str | None = None) -> int:
+        """Remove all pages of a URL or a host, and their visits; returns how many pages."""
+        if (url is None) == (host is None):
+            raise TypeError("give either url or host")
+        with self._writing() as connection:
+            if url is not None:
+                return maintenance.forget_url(connection, url)
+            return maintenance.forget_host(connection, host or "")
+
+    def adopt(self, old_spider: str, new_spider: str) -> int:
+        """Give the pages of one spider to another, after a spider was renamed; returns how many pages."""
+        with self._writing() as connection:
+            return maintenance.adopt(connection, old_spider, new_spider)
+
+    def prune_visits(self, before: float) -> int:
+        """Remove older visits from the log, and older counts per minute; returns how many visits.
+
+        What was learned from the visits stays. A crawl may go on meanwhile.
+        """
+        pruned = 0
+        while True:
+            with self._writing() as connection:
+                some = maintenance.prune_some_visits(connection, before)
+                if not some:
+                    maintenance.prune_counts(connection, before)
+                    return pruned
+            pruned += some
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with our_errors(self.database):
+            if self._lock is not None:
+                self._lock.assure()
+            with self._writing_engine.begin() as connection:
+                yield connection
+
+    def _spider_id(self, name: str) -> int:
+        with self._writing() as connection:
+            return numbers_of(connection, spider, {clean(name)})[clean(name)]
+
+    def _upgrade(self, create: bool) -> None:
+        with self.reading() as connection:
+            if migrations.check(connection, str(self.database)):
+                return
+            is_empty = migrations.current_revision(connection) is None
+            if not create:
+                _require_tables(connection, self.database)
+        if not is_empty:
+            self.lock()  # a crawl of an older version may be running
+        with self._writing() as connection:
+            migrations.upgrade(connection, str(self.database))
+        self.unlock()
+
+
+def _require_file(database: Database) -> None:
+    if database.path is not None and not database.path.exists():
+        raise StorageError(f"there is no database {database}: check the path, or crawl first")
+
+
+def _require_tables(connection: Connection, database: Database) -> None:
+    if migrations.current_revision(connection) is None:
+        raise StorageError(f"database {database} has no tables of scrapy-freshness: check the URL, or crawl first")

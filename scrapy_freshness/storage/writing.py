@@ -1,0 +1,176 @@
+"""Write one batch: what the crawl learned since the last flush."""
+
+from collections import Counter
+
+from sqlalchemy import Connection, Table, bindparam, func, select, text, update
+
+from scrapy_freshness.model import Batch, CrawlState, PageRecord, VisitRecord
+from scrapy_freshness.storage.bulk import BulkInsert, among, replacing, upsert
+from scrapy_freshness.storage.rows import (
+    DETAIL_COLUMNS,
+    HOST_COLUMNS,
+    PAGE_COLUMNS,
+    VISIT_COLUMNS,
+    clean,
+    detail_row,
+    host_name,
+    host_row,
+    number,
+    page_row,
+    visit_row,
+)
+from scrapy_freshness.storage.schema import crawl, fetch_count, host, page, page_detail, spider, visit, visit_count
+
+# What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages.
+_FIXED = {"page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"}
+_CRAWL_COLUMNS = [column.name for column in crawl.c]
+
+_upsert_pages = upsert(
+    page,
+    PAGE_COLUMNS,
+    ["page_id"],
+    [
+        *replacing(name for name in PAGE_COLUMNS if name not in _FIXED),
+        "last_visit_id = coalesce(excluded.last_visit_id, page.last_visit_id)",
+    ],
+)
+_upsert_details = upsert(page_detail, DETAIL_COLUMNS, ["page_id"], replacing(DETAIL_COLUMNS[1:]))
+_upsert_hosts = upsert(host, HOST_COLUMNS, ["name"], replacing(HOST_COLUMNS[1:]))
+_upsert_state = upsert(crawl, _CRAWL_COLUMNS, ["spider_id"], replacing(_CRAWL_COLUMNS[1:]))
+_insert_visits = BulkInsert(visit, VISIT_COLUMNS)
+_insert_name = {table: BulkInsert(table, ["name"], "ON CONFLICT (name) DO NOTHING") for table in (spider, host)}
+_count_visits = upsert(
+    visit_count,
+    ["spider_id", "minute", "outcome", "visits"],
+    ["spider_id", "minute", "outcome"],
+    ["visits = visit_count.visits + excluded.visits"],
+)
+_count_fetches = upsert(
+    fetch_count,
+    ["spider_id", "minute", "kind", "fetches"],
+    ["spider_id", "minute", "kind"],
+    ["fetches = fetch_count.fetches + excluded.fetches"],
+)
+
+_set_host = update(page).where(page.c.page_id == bindparam("of_page")).values(host_id=bindparam("new_host"))
+_set_last_visit = update(page).where(page.c.page_id == bindparam("of_page")).values(last_visit_id=bindparam("last"))
+
+
+class BatchWriter:
+    """Writes batches; remembers the numbers of hosts it has met."""
+
+    def __init__(self) -> None:
+        self._host_ids: dict[str, int] = {}
+
+    def write(self, connection: Connection, spider_id: int, batch: Batch) -> None:
+        """Write all of a batch, as part of the connection's transaction."""
+        try:
+            _upsert_hosts(connection, list({row[0]: row for row in map(host_row, batch.hosts)}.values()))
+            pages = {record.page_id: record for record in batch.pages}
+            known = _known_pages(connection, pages.keys() | {record.page_id for record in batch.visits})
+            last_visits = _log_visits(connection, batch.visits, known)
+            self._write_pages(connection, spider_id, pages, known, last_visits)
+            _count(connection, spider_id, batch)
+            if batch.state is not None:
+                _upsert_state(connection, [_state_row(spider_id, batch.state)])
+        except BaseException:
+            self._host_ids.clear()  # some may be of the transaction that is about to be undone
+            raise
+
+    def _write_pages(
+        self,
+        connection: Connection,
+        spider_id: int,
+        pages: dict[int, PageRecord],
+        known: dict[int, tuple[int, int | None]],
+        last_visits: dict[int, int],
+    ) -> None:
+        names = {key: host_name(key) for key in {record.host for record in pages.values()}}
+        unknown = set(names.values()) - self._host_ids.keys()
+        if unknown:
+            self._host_ids.update(numbers_of(connection, host, unknown))
+        host_ids = {key: self._host_ids[name] for key, name in names.items()}
+        _upsert_pages(
+            connection,
+            [
+                page_row(record, spider_id, host_ids[record.host], last_visits.pop(record.page_id, None))
+                for record in pages.values()
+            ],
+        )
+        _upsert_details(connection, [detail_row(record) for record in pages.values()])
+        # Part of the upsert, this would make SQLite rewrite the index on the host for every page.
+        moved = [
+            {"of_page": page_id, "new_host": host_ids[pages[page_id].host]}
+            for page_id, (host_id, _) in known.items()
+            if page_id in pages and host_ids[pages[page_id].host] != host_id
+        ]
+        if moved:
+            connection.execute(_set_host, moved)
+        if last_visits:  # of pages that are not in the batch
+            connection.execute(_set_last_visit, [{"of_page": key, "last": last} for key, last in last_visits.items()])
+
+
+def numbers_of(connection: Connection, table: Table, names: set[str]) -> dict[str, int]:
+    """The ids of hosts or spiders; those that are new get one."""
+    found = _find(connection, table, names)
+    missing = names - found.keys()
+    if missing:
+        # Another crawl may add the same name at this moment; who comes second finds it.
+        _insert_name[table](connection, [(name,) for name in sorted(missing)])
+        found |= _find(connection, table, missing)
+    return found
+
+
+def _find(connection: Connection, table: Table, names: set[str]) -> dict[str, int]:
+    rows = connection.execute(select(table.c.name, table.c.id).where(among(table.c.name, names, connection)))
+    return {name: number for name, number in rows}
+
+
+def _known_pages(connection: Connection, page_ids: set[int]) -> dict[int, tuple[int, int | None]]:
+    """Host and last visit of those pages that the database has."""
+    query = select(page.c.page_id, page.c.host_id, page.c.last_visit_id)
+    rows = connection.execute(query.where(among(page.c.page_id, map(int, page_ids), connection)))
+    return {page_id: (host_id, last_visit_id) for page_id, host_id, last_visit_id in rows}
+
+
+def _log_visits(
+    connection: Connection, visits: list[VisitRecord], known: dict[int, tuple[int, int | None]]
+) -> dict[int, int]:
+    """Append to the log, each visit linked to the one before of its page; returns the last visit of each page."""
+    rows, last_visits = [], dict[int, int]()
+    for visit_id, record in zip(_new_visit_ids(connection, len(visits)), visits, strict=True):
+        previous = last_visits.get(record.page_id) or known.get(record.page_id, (0, None))[1]
+        rows.append(visit_row(record, visit_id, previous))
+        last_visits[record.page_id] = visit_id
+    _insert_visits(connection, rows)
+    return last_visits
+
+
+def _new_visit_ids(connection: Connection, count: int) -> list[int]:
+    if not count:
+        return []
+    if connection.dialect.name == "sqlite":  # nobody else writes during the transaction
+        last = connection.scalar(select(func.max(visit.c.id))) or 0
+        return list(range(last + 1, last + 1 + count))
+    numbers = text("SELECT array_agg(nextval(pg_get_serial_sequence('visit', 'id'))) FROM generate_series(1, :count)")
+    return list(connection.scalar(numbers, {"count": count}) or [])
+
+
+def _count(connection: Connection, spider_id: int, batch: Batch) -> None:
+    visits = Counter((int(number(record.at) // 60), int(record.outcome)) for record in batch.visits)
+    _count_visits(connection, [(spider_id, *key, count) for key, count in visits.items()])
+    _count_fetches(
+        connection,
+        [(spider_id, int(minute), clean(kind), int(count)) for (minute, kind), count in batch.fetches.items()],
+    )
+
+
+def _state_row(spider_id: int, state: CrawlState) -> tuple[object, ...]:
+    return (
+        spider_id,
+        clean(state.policy),
+        number(state.budget_per_second),
+        number(state.started_at),
+        number(state.updated_at),
+        number(state.price),
+    )

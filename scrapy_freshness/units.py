@@ -1,0 +1,155 @@
+"""Turn what users write in settings and options ("2/s", "57h", "2MB") into numbers, or refuse it."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_SECONDS = {"s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "m": 60.0, "min": 60.0, "minute": 60.0}
+_SECONDS |= {"minutes": 60.0, "h": 3600.0, "hour": 3600.0, "hours": 3600.0, "d": 86400.0, "day": 86400.0}
+_SECONDS |= {"days": 86400.0, "w": 604800.0, "week": 604800.0, "weeks": 604800.0}
+_BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+
+
+def rate(value: Any) -> float:
+    """Parse a number of fetches per time unit.
+
+    >>> rate("2/s"), rate("7200/h"), rate("86400/day")
+    (2.0, 2.0, 1.0)
+    """
+    number, _, unit = str(value).partition("/")
+    per_second = _number(number) / _SECONDS[unit.strip().lower()] if unit else _number(number)
+    return _above_zero(per_second)
+
+
+def duration(value: Any) -> float:
+    """Parse a length of time; a bare number is in seconds.
+
+    >>> duration("57h"), duration("1.5 min"), duration(30)
+    (205200.0, 90.0, 30.0)
+    """
+    match = re.fullmatch(r"\s*([\d.eE+-]+)\s*([a-zA-Z]*)\s*", str(value))
+    if match is None:
+        raise ValueError
+    return _at_least_zero(_number(match[1]) * _SECONDS[match[2].lower() or "s"])
+
+
+def size(value: Any) -> int:
+    """Parse a number of bytes.
+
+    >>> size("2 MB"), size(512)
+    (2000000, 512)
+    """
+    match = re.fullmatch(r"\s*([\d.]+)\s*([a-zA-Z]*)\s*", str(value))
+    if match is None:
+        raise ValueError
+    return int(_above_zero(_number(match[1]) * _BYTES[match[2].lower()]))
+
+
+def switch(value: Any) -> bool:
+    """Parse a truth value as Scrapy does (``bool("False")`` would be true).
+
+    >>> switch("False"), switch(1), switch("true")
+    (False, True, True)
+    """
+    text = str(value).strip().lower()
+    if text not in {"0", "1", "true", "false"}:
+        raise ValueError
+    return text in {"1", "true"}
+
+
+def share(value: Any) -> float:
+    """Parse a number from 0 to 1."""
+    number = _at_least_zero(_number(value))
+    if number > 1:
+        raise ValueError
+    return number
+
+
+def positive_int(value: Any) -> int:
+    """Parse a whole number of at least 1."""
+    number = _number(value)
+    if number < 1 or number != int(number):
+        raise ValueError
+    return int(number)
+
+
+def words(value: Any) -> tuple[str, ...]:
+    """Parse a list of strings, or a comma-separated string of them.
+
+    >>> words("a, b"), words(["a"]), words(None)
+    (('a', 'b'), ('a',), ())
+    """
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return tuple(word.strip() for word in value.split(",") if word.strip())
+    if not all(isinstance(word, str) for word in value):
+        raise ValueError
+    return tuple(value)
+
+
+def patterns(value: Any) -> tuple[re.Pattern[str], ...]:
+    """Parse a list of regular expressions (a single string is one expression)."""
+    expressions = [value] if isinstance(value, str) and value else value or ()
+    try:
+        return tuple(re.compile(expression) for expression in expressions)
+    except re.error as error:
+        raise ValueError(f"not a regular expression ({error})") from None
+
+
+def selectors(value: Any) -> dict[str, tuple[str, ...]]:
+    """Parse a mapping of domain (or ``*``) to CSS selectors."""
+    if not isinstance(value, Mapping):
+        raise ValueError
+    return {str(domain): words(chosen) for domain, chosen in value.items()}
+
+
+def choice(*options: str) -> Callable[[Any], str]:
+    """Make a parser that takes one of *options*."""
+
+    def parse(value: Any) -> str:
+        if str(value) not in options:
+            raise ValueError(f"choose one of {', '.join(options)}")
+        return str(value)
+
+    return parse
+
+
+def _number(value: Any) -> float:
+    number = float(value)
+    if number != number or number in {float("inf"), float("-inf")}:
+        raise ValueError
+    return number
+
+
+def _above_zero(number: float) -> float:
+    if number <= 0:
+        raise ValueError
+    return number
+
+
+def _at_least_zero(number: float) -> float:
+    if number < 0:
+        raise ValueError
+    return number
+
+
+def text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError
+    return value
+
+
+#: Remedy shown when a parser refuses without saying why.
+REMEDY: dict[Callable[[Any], Any], str] = {
+    rate: 'write a rate above 0 such as "2/s", "5000/h" or "100000/day"',
+    duration: 'write a duration such as "30s", "10min", "2h" or "7d"',
+    size: 'write a size above 0 such as "500kB" or "2MB"',
+    switch: "write True or False",
+    share: "write a number from 0 to 1",
+    positive_int: "write a whole number of at least 1",
+    words: "write a list of strings",
+    patterns: "write a list of regular expressions",
+    selectors: 'write a dict of domain to CSS selectors such as {"example.com": ["main"]}',
+    text: "write a string",
+}

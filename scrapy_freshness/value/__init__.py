@@ -1,0 +1,1 @@
+"""What is a crawl worth now?  One file per value model."""
