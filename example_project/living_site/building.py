@@ -30,10 +30,8 @@ CHAIN_LENGTH = 3
 
 def build_hosts(parameters: WorldParameters, port: int) -> tuple[Host, ...]:
     """Return the hosts of a world, in the order of their addresses."""
-    addresses = host_addresses(parameters)
-    return tuple(
-        Host(*pair) for pair in zip(addresses, [port] * len(addresses), parameters.characters, strict=True)
-    )
+    pairs = zip(host_addresses(parameters), parameters.characters, strict=True)
+    return tuple(Host(address, port, character) for address, character in pairs)
 
 
 def build_documents(parameters: WorldParameters, host: Host, first_index: int) -> list[Document]:

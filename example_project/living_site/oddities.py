@@ -53,7 +53,7 @@ ODDITIES = {
     ),
     "/big": OddPage("A big page", _big),
     "/empty": OddPage("An empty body", lambda _: _html(b"")),
-    "/binary": OddPage("Random bytes that say they are HTML", lambda _: _html(bytes(range(256)) * 16)),
+    "/binary": OddPage("Bytes that say they are HTML", lambda _: _html(bytes(range(256)) * 16)),
     "/image.png": OddPage(
         "An image", lambda _: Answer(200, b"\x89PNG\r\n\x1a\n" + bytes(64), {"Content-Type": "image/png"})
     ),

@@ -8,6 +8,11 @@ from living_site.parameters import Character
 from living_site.text import Quote, churn_text, paragraphs, scroll_items, static_text
 from living_site.world import World
 
+FEED_LINKS = (
+    '<link rel="alternate" type="application/rss+xml" href="/feed.rss">\n'
+    '<link rel="alternate" type="application/atom+xml" href="/feed.atom">\n'
+)
+
 
 def page_html(world: World, page: Page, time: float, nonce: str = "") -> str:
     """Return a page as it is at `time`; a nonce goes where no reader sees it."""
@@ -32,7 +37,7 @@ def page_html(world: World, page: Page, time: float, nonce: str = "") -> str:
 
 def _frame(page: Page, main: str, nonce: str) -> str:
     """Return a whole HTML document around the main part of a page."""
-    feeds = _FEED_LINKS if page.host.character is Character.HUB else ""
+    feeds = FEED_LINKS if page.host.character is Character.HUB else ""
     noise = (
         f"<!-- served {nonce} --><script>var request = '{nonce}';</script><i data-request='{nonce}'></i>\n"
         if nonce
@@ -44,12 +49,6 @@ def _frame(page: Page, main: str, nonce: str) -> str:
         '<nav><a href="/">Front page</a></nav>\n'
         f"<main>\n<h1>{page.title}</h1>\n{main}</main>\n</body>\n</html>\n"
     )
-
-
-_FEED_LINKS = (
-    '<link rel="alternate" type="application/rss+xml" href="/feed.rss">\n'
-    '<link rel="alternate" type="application/atom+xml" href="/feed.atom">\n'
-)
 
 
 def _document(world: World, page: Document, time: float) -> str:

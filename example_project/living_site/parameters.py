@@ -6,9 +6,6 @@ from enum import StrEnum
 from itertools import cycle, islice
 from typing import Any
 
-TIME_COMPRESSION = 3600
-"""One second on the site stands for this many seconds on the real web."""
-
 
 class Character(StrEnum):
     """How a host behaves. Every host serves documents; the character says what else, and how honestly."""
@@ -64,7 +61,11 @@ def characters_for(host_count: int) -> tuple[Character, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class WorldParameters:
-    """Everything that a world's history depends on. Rates are per second, of the site's own time."""
+    """Everything that a world's history depends on. Rates are per second.
+
+    One second here stands for an hour on the real web: the defaults are pages that change between every two
+    hours and every eleven weeks.
+    """
 
     seed: int = 1
     characters: tuple[Character, ...] = characters_for(24)

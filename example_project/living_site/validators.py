@@ -49,7 +49,7 @@ def page_validators(world: World, page: Page, body: bytes, time: float, epoch: f
             changed = epoch + world.changed_at(page, time)
             # A page that changed within this second may change again within it, under the same date: a date
             # proves nothing before the second is over (RFC 9110, section 8.8.2.2).
-            return {"Last-Modified": http_date(changed)} if True else {}
+            return {"Last-Modified": http_date(changed)} if int(changed) < int(epoch + time) else {}
         case _Sends.NOTHING:
             return {}
 

@@ -82,18 +82,19 @@ def word_hashes(text: str) -> NDArray[np.uint64]:
     begins = kinds == _LETTER
     begins[1:] &= kinds[:-1] != _LETTER
     begins |= kinds == _WORD
-    starts = np.flatnonzero(begins)
+    (starts,) = begins.nonzero()
     if starts.size == 0:
         return np.empty(0, np.uint64)
 
-    characters, kinds = characters[starts[0] :], kinds[starts[0] :]
-    starts -= starts[0]
-    lengths = np.diff(starts, append=characters.size)
-    place = np.arange(characters.size) - np.repeat(starts, lengths)
+    first = starts[0]
+    lengths = np.empty_like(starts)
+    np.subtract(starts[1:], starts[:-1], out=lengths[:-1])
+    lengths[-1] = characters.size - starts[-1]
+    place = np.arange(first, characters.size) - starts.repeat(lengths)
     powers = np.multiply.accumulate(np.full(lengths.max(), _MULTIPLIER))
-    terms = characters * powers.take(place)
-    terms *= kinds != _SEPARATOR
-    return _mixed(np.add.reduceat(terms, starts))
+    terms = characters[first:] * powers.take(place)
+    terms *= kinds[first:] != _SEPARATOR
+    return _mixed(np.add.reduceat(terms, starts - first))
 
 
 def shingles_of_words(hashes: NDArray[np.uint64], words: int) -> NDArray[np.uint32]:

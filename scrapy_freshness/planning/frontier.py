@@ -37,6 +37,7 @@ class Frontier:
         self._rung = floor
         self._rekeyed = 0  #: rows before this one have waking times for the present rung
         self._cursor = 0  #: where the last look at more pages than one call evaluates ended
+        self.is_exhausted = False  #: whether nothing can be chosen before time passes or something happens
         self.price = 0.0  #: mean value of the visits chosen lately
 
     def values(self, rows: Rows, now: float) -> FloatArray:
@@ -62,12 +63,11 @@ class Frontier:
         May return fewer, even none, while waking times are being computed; ask again.
         """
         rows = self._awake(now, full_hosts)
+        self.is_exhausted = False
         if len(rows) and self._rekeyed < self._table.size:
             self._rekey()
-        for _ in range(_MAX_LOWERED):
-            if len(rows) or not self._lower_rung():
-                break
-            rows = self._awake(now, full_hosts)
+        if len(rows) == 0:
+            rows = self._woken(now, full_hosts)
         if len(rows) > _MAX_EVALUATED:
             rows = self._some(rows)
         values = self.values(rows, now)
@@ -122,6 +122,20 @@ class Frontier:
         self._cursor = start + _MAX_EVALUATED
         return rows[start : self._cursor]
 
+    def _woken(self, now: float, full_hosts: NDArray[np.bool_]) -> Rows:
+        """Nobody is awake: lower the rung until somebody is, or nobody can be before time passes."""
+        table = self._table
+        asleep = ~(table.taken[: table.size] | table.resting[: table.size])
+        self.is_exhausted = not np.any(asleep & ~full_hosts[table.host[: table.size]])
+        for _ in range(_MAX_LOWERED):
+            if self.is_exhausted:
+                break
+            self.is_exhausted = not self._lower_rung()
+            rows = self._awake(now, full_hosts)
+            if len(rows):
+                return rows
+        return np.empty(0, np.intp)
+
     def _waking_times(self, rows: Rows, now: float) -> FloatArray:
         table = self._table
         last_visit = table.last_visit[rows]
@@ -135,16 +149,19 @@ class Frontier:
         times = np.where(np.isnan(last_visit), now, last_visit + sleep)
         return np.where(never_again, np.inf, times)
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether pages that sleep are known to be worth nothing before they wake."""
-        return self._rekeyed >= self._table.size and self._rung <= max(self._floor, _SMALLEST_RUNG)
+    def next_wake(self, free_again: FloatArray) -> float:
+        """When the next page wakes whose host (by number) may be visited again by then; inf if none."""
+        table = self._table
+        if table.size == 0:
+            return float("inf")
+        times = np.maximum(table.wake[: table.size], free_again[table.host[: table.size]])
+        return float(times.min())
 
     def _lower_rung(self) -> bool:
         """Lower the rung, or go on with computing times for the present one; False if both are done."""
-        if self.is_complete:
-            return False
         if self._rekeyed >= self._table.size:
+            if self._rung <= max(self._floor, _SMALLEST_RUNG):
+                return False
             self._rung = max(self._rung * _LOWER_BY, self._floor, _SMALLEST_RUNG)
             self._rekeyed = 0
         self._rekey()

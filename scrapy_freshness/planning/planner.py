@@ -189,21 +189,19 @@ class Planner:
 
     def next_at(self, now: float) -> float:
         """When `wanted` or `begin_visit` may have something again, as far as known now."""
-        if self._pool or self._loading or self._closed:
+        if self._pool or self._loading or self._closed or not self._frontier.is_exhausted:
             return now
-        if len(self._ready):
-            return self._ready.next_at(now)
-        if not self._frontier.is_complete:
-            return now
-        wake = self._table.wake[: len(self._table)]
-        return float(wake.min()) if len(wake) else float("inf")
+        free_again = np.zeros(len(self._table.hosts))
+        for host in self.hosts.blocked(now):
+            free_again[self._table.host_index(host)] = self.hosts.blocked_until(host)
+        return min(self._ready.next_at(now), self._frontier.next_wake(free_again))
 
     def is_idle(self, now: float) -> bool:
         """Whether no visit is open and none is due."""
         if self._open or self._pool or self._loading or len(self._ready):
             return False
         self.settle(now)
-        return not self._refill(now) and self._frontier.is_complete
+        return not self._refill(now) and self._frontier.is_exhausted
 
     def end_visit(self, visit: Visit, report: Report) -> bool:
         """Close a visit with what it saw; False if it was closed before."""
@@ -269,7 +267,7 @@ class Planner:
     @property
     def _lookahead(self) -> int:
         """Pages kept ready: half a second's worth, but few enough to choose them by their present value."""
-        return int(min(max(1, 0.5 * self._crawls_per_second), max(1, len(self._table) / 200)))
+        return int(min(max(1, 0.5 * self._crawls_per_second), max(1, len(self._table) / 1000)))
 
     def _add(self, page: PageRecord, now: float) -> tuple[int, PageRecord]:
         record = replace(page, page_id=self._next_page_id, discovered_at=now)
@@ -293,12 +291,12 @@ class Planner:
 
     def _full_hosts(self, now: float) -> NDArray[np.bool_]:
         full = np.zeros(len(self._table.hosts), np.bool_)
-        for host in self._ready.crowded_hosts | self.hosts.blocked(now):
+        for host in (*self._ready.crowded_hosts(), *self.hosts.blocked(now)):
             full[self._table.host_index(host)] = True
         return full
 
     def _is_crowded(self, row: int) -> bool:
-        return self._table.hosts[self._table.host[row]] in self._ready.crowded_hosts
+        return self._ready.is_crowded(self._table.hosts[self._table.host[row]])
 
     def _with_request(self, record: PageRecord, request: str | None) -> PageRecord:
         status = record.status

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from scrapy_freshness.model import PageRecord
 
-#: Ready pages of one host that are enough.
+#: Ready pages of a busy host that are enough.
 CROWD = 8
 
 #: When the next request to a host may start; the time asked about, or earlier, means at once.
@@ -34,7 +34,6 @@ class ReadyPages:
         self._free: list[tuple[float, str]] = []  #: heap of (rank of best page, host); may be out of date
         self._waiting: list[tuple[float, str]] = []  #: heap of (time to look again, host)
         self._is_waiting: set[str] = set()
-        self._crowded: set[str] = set()
         self._size = 0
 
     def __len__(self) -> int:
@@ -44,18 +43,19 @@ class ReadyPages:
         """How many pages belong to hosts that are not known to be busy."""
         return self._size - sum(len(self._pages[host]) for host in self._is_waiting)
 
-    @property
-    def crowded_hosts(self) -> set[str]:
-        """Hosts with so many ready pages that more of them need not be chosen."""
-        return self._crowded
+    def is_crowded(self, host: str) -> bool:
+        """Whether a busy host has so many ready pages that more of them need not be chosen."""
+        return host in self._is_waiting and len(self._pages[host]) >= CROWD
+
+    def crowded_hosts(self) -> list[str]:
+        """All hosts that are crowded."""
+        return [host for host in self._is_waiting if len(self._pages[host]) >= CROWD]
 
     def add(self, page: ReadyPage) -> None:
         host = page.record.host
         pages = self._pages.setdefault(host, [])
         heapq.heappush(pages, page)
         self._size += 1
-        if len(pages) >= CROWD:
-            self._crowded.add(host)
         if pages[0] is page and host not in self._is_waiting:
             heapq.heappush(self._free, (page.rank, host))
 
@@ -74,8 +74,6 @@ class ReadyPages:
                 continue
             page = heapq.heappop(pages)
             self._size -= 1
-            if len(pages) < CROWD:
-                self._crowded.discard(host)
             if pages:
                 heapq.heappush(self._free, (pages[0].rank, host))
             else:

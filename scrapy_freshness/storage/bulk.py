@@ -9,10 +9,44 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, any_, cast, func, literal, select
+from sqlalchemy import (
+    Column,
+    Connection,
+    CursorResult,
+    Select,
+    Table,
+    Text,
+    any_,
+    bindparam,
+    cast,
+    func,
+    select,
+)
 from sqlalchemy.dialects import postgresql
 
 _POSTGRESQL = postgresql.dialect()  # type: ignore[no-untyped-call]
+
+
+def _array(values: Iterable[object], spelling: Callable[[Any], str]) -> str:
+    """An array in the notation of PostgreSQL."""
+    return "{" + ",".join(["NULL" if value is None else spelling(value) for value in values]) + "}"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _hexadecimal(data: bytes) -> str:
+    return '"\\\\x' + data.hex() + '"'
+
+
+_SPELLING: dict[type, Callable[[Any], str]] = {
+    int: str,
+    float: repr,
+    bool: str,
+    str: _quoted,
+    bytes: _hexadecimal,
+}
 
 
 class BulkInsert:
@@ -38,6 +72,23 @@ class BulkInsert:
             connection.exec_driver_sql(self._postgresql, arrays)
 
 
+class BulkSelect:
+    """``SELECT`` of the rows where a column has one of any number of values, sent as one parameter."""
+
+    def __init__(self, query: Select[Any], column: Column[Any]) -> None:
+        values = bindparam("values", type_=Text)
+        elements = func.json_each(values).table_valued("value")
+        self._sqlite = query.where(column.in_(select(elements.c.value)))
+        self._postgresql = query.where(column == any_(cast(values, postgresql.ARRAY(column.type))))
+        self._spelling = _SPELLING[column.type.python_type]
+
+    def __call__(self, connection: Connection, values: Iterable[object]) -> CursorResult[Any]:
+        """The rows, in any order."""
+        if connection.dialect.name == "sqlite":
+            return connection.execute(self._sqlite, {"values": json.dumps(list(values))})
+        return connection.execute(self._postgresql, {"values": _array(values, self._spelling)})
+
+
 def upsert(table: Table, columns: Sequence[str], key: Sequence[str], changes: Sequence[str]) -> BulkInsert:
     """An insert that applies *changes*, like ``a = excluded.a``, to rows that exist."""
     return BulkInsert(table, columns, f"ON CONFLICT ({', '.join(key)}) DO UPDATE SET {', '.join(changes)}")
@@ -46,34 +97,3 @@ def upsert(table: Table, columns: Sequence[str], key: Sequence[str], changes: Se
 def replacing(columns: Iterable[str]) -> list[str]:
     """Changes that give columns their new values."""
     return [f"{name} = excluded.{name}" for name in columns]
-
-
-def among(column: Column[Any], values: Iterable[object], connection: Connection) -> ColumnElement[bool]:
-    """The condition that a column has one of any number of values; sends them as one parameter."""
-    if connection.dialect.name == "sqlite":
-        rows = func.json_each(json.dumps(list(values))).table_valued("value")
-        return column.in_(select(rows.c.value))
-    array = _array(values, _SPELLING[column.type.python_type])
-    return column == any_(cast(literal(array), postgresql.ARRAY(column.type)))
-
-
-def _array(values: Iterable[object], spelling: Callable[[Any], str]) -> str:
-    """An array in the notation of PostgreSQL."""
-    return "{" + ",".join(["NULL" if value is None else spelling(value) for value in values]) + "}"
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _hexadecimal(data: bytes) -> str:
-    return '"\\\\x' + data.hex() + '"'
-
-
-_SPELLING: dict[type, Callable[[Any], str]] = {
-    int: str,
-    float: repr,
-    bool: str,
-    str: _quoted,
-    bytes: _hexadecimal,
-}

@@ -8,8 +8,8 @@ from numpy.typing import DTypeLike, NDArray
 from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, func, select
 
 from scrapy_freshness.model import CrawlState, HostRecord, PageColumns, PageRecord
-from scrapy_freshness.storage.bulk import among
-from scrapy_freshness.storage.rows import HOST_COLUMNS, clean, record_from, record_query
+from scrapy_freshness.storage.bulk import BulkSelect
+from scrapy_freshness.storage.rows import HOST_COLUMNS, clean, record_query, records_from
 from scrapy_freshness.storage.schema import PAGE_IDS_PER_SPIDER, URL_INDEXED, crawl, host, page, spider, url_start
 
 #: Rows that exist as Python objects at a time while columns are read.
@@ -28,6 +28,9 @@ _COLUMNS: dict[str, DTypeLike] = {
     "not_before": np.float64,
     "change_rate": np.float32,
 }
+
+
+_select_records = BulkSelect(record_query, page.c.page_id)
 
 
 def load_pages(connection: Connection, spider_name: str) -> PageColumns:
@@ -50,8 +53,7 @@ def load_pages(connection: Connection, spider_name: str) -> PageColumns:
 
 def load_records(connection: Connection, page_ids: Iterable[int]) -> list[PageRecord]:
     """Everything about some pages, in any order; pages that do not exist are left out."""
-    condition = among(page.c.page_id, [int(page_id) for page_id in page_ids], connection)
-    return [record_from(row) for row in connection.execute(record_query.where(condition))]
+    return records_from(_select_records(connection, map(int, page_ids)))
 
 
 def load_hosts(connection: Connection) -> list[HostRecord]:

@@ -12,7 +12,7 @@ whole batch for one value, and the two databases must keep the same:
 import re
 from typing import Any
 
-from sqlalchemy import Row, select
+from sqlalchemy import CursorResult, select
 
 from scrapy_freshness.model import HostRecord, Outcome, PageKind, PageRecord, PageStatus, VisitRecord
 from scrapy_freshness.storage.schema import host, page, page_detail, visit
@@ -99,7 +99,7 @@ def host_row(record: HostRecord) -> tuple[object, ...]:
     )
 
 
-#: Selects what `record_from` takes.
+#: Selects what `records_from` takes.
 record_query = select(
     *(page.c[name] for name in PAGE_COLUMNS if name not in ("spider_id", "host_id", "last_visit_id")),
     *(page_detail.c[name] for name in DETAIL_COLUMNS if name != "page_id"),
@@ -107,23 +107,28 @@ record_query = select(
 ).select_from(page.join(page_detail, page_detail.c.page_id == page.c.page_id).join(host, host.c.id == page.c.host_id))
 
 
-def record_from(row: Row[Any]) -> PageRecord:
-    """The record of a row of `record_query`."""
-    fields = dict(row._mapping)
-    fields["status"] = PageStatus(fields["status"])
-    fields["kind"] = PageKind(fields["kind"])
-    return PageRecord(**fields)
+def records_from(result: CursorResult[Any]) -> list[PageRecord]:
+    """The records of a result of `record_query`."""
+    names = list(result.keys())
+    records = [PageRecord(**dict(zip(names, row, strict=True))) for row in result.all()]
+    for record in records:
+        record.status = PageStatus(record.status)
+        record.kind = PageKind(record.kind)
+        record.run_callback = bool(record.run_callback)
+    return records
 
 
-#: The columns that `visit_from` takes.
+#: The columns that `visits_from` takes.
 visit_fields = [visit.c[name] for name in VISIT_COLUMNS if name not in ("id", "previous_id")]
 
 
-def visit_from(row: Row[Any]) -> VisitRecord:
-    """The record of a row of `visit_fields`."""
-    fields = dict(row._mapping)
-    fields["outcome"] = Outcome(fields["outcome"])
-    return VisitRecord(**fields)
+def visits_from(result: CursorResult[Any]) -> list[VisitRecord]:
+    """The records of a result of `visit_fields`."""
+    names = list(result.keys())
+    records = [VisitRecord(**dict(zip(names, row, strict=True))) for row in result.all()]
+    for record in records:
+        record.outcome = Outcome(record.outcome)
+    return records
 
 
 def clean(text: str) -> str:

@@ -5,7 +5,7 @@ from collections import Counter
 from sqlalchemy import Connection, Table, bindparam, func, select, text, update
 
 from scrapy_freshness.model import Batch, CrawlState, PageRecord, VisitRecord
-from scrapy_freshness.storage.bulk import BulkInsert, among, replacing, upsert
+from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, replacing, upsert
 from scrapy_freshness.storage.rows import (
     DETAIL_COLUMNS,
     HOST_COLUMNS,
@@ -52,6 +52,12 @@ _count_fetches = upsert(
     ["fetches = fetch_count.fetches + excluded.fetches"],
 )
 
+_select_pages = BulkSelect(select(page.c.page_id, page.c.host_id, page.c.last_visit_id), page.c.page_id)
+_select_named = {table: BulkSelect(select(table.c.name, table.c.id), table.c.name) for table in (spider, host)}
+_last_visit_id = select(func.max(visit.c.id))
+_new_visit_ids_in_postgresql = text(
+    "SELECT array_agg(nextval(pg_get_serial_sequence('visit', 'id'))) FROM generate_series(1, :count)"
+)
 _set_host = update(page).where(page.c.page_id == bindparam("of_page")).values(host_id=bindparam("new_host"))
 _set_last_visit = update(page).where(page.c.page_id == bindparam("of_page")).values(last_visit_id=bindparam("last"))
 
@@ -67,7 +73,8 @@ class BatchWriter:
         try:
             _upsert_hosts(connection, list({row[0]: row for row in map(host_row, batch.hosts)}.values()))
             pages = {record.page_id: record for record in batch.pages}
-            known = _known_pages(connection, pages.keys() | {record.page_id for record in batch.visits})
+            page_ids = pages.keys() | {record.page_id for record in batch.visits}
+            known = {row[0]: (row[1], row[2]) for row in _select_pages(connection, map(int, page_ids)).all()}
             last_visits = _log_visits(connection, batch.visits, known)
             self._write_pages(connection, spider_id, pages, known, last_visits)
             _count(connection, spider_id, batch)
@@ -112,25 +119,13 @@ class BatchWriter:
 
 def numbers_of(connection: Connection, table: Table, names: set[str]) -> dict[str, int]:
     """The ids of hosts or spiders; those that are new get one."""
-    found = _find(connection, table, names)
+    found = {name: number for name, number in _select_named[table](connection, names)}
     missing = names - found.keys()
     if missing:
         # Another crawl may add the same name at this moment; who comes second finds it.
         _insert_name[table](connection, [(name,) for name in sorted(missing)])
-        found |= _find(connection, table, missing)
+        found |= {name: number for name, number in _select_named[table](connection, missing)}
     return found
-
-
-def _find(connection: Connection, table: Table, names: set[str]) -> dict[str, int]:
-    rows = connection.execute(select(table.c.name, table.c.id).where(among(table.c.name, names, connection)))
-    return {name: number for name, number in rows}
-
-
-def _known_pages(connection: Connection, page_ids: set[int]) -> dict[int, tuple[int, int | None]]:
-    """Host and last visit of those pages that the database has."""
-    query = select(page.c.page_id, page.c.host_id, page.c.last_visit_id)
-    rows = connection.execute(query.where(among(page.c.page_id, map(int, page_ids), connection)))
-    return {page_id: (host_id, last_visit_id) for page_id, host_id, last_visit_id in rows}
 
 
 def _log_visits(
@@ -150,10 +145,9 @@ def _new_visit_ids(connection: Connection, count: int) -> list[int]:
     if not count:
         return []
     if connection.dialect.name == "sqlite":  # nobody else writes during the transaction
-        last = connection.scalar(select(func.max(visit.c.id))) or 0
+        last = connection.scalar(_last_visit_id) or 0
         return list(range(last + 1, last + 1 + count))
-    numbers = text("SELECT array_agg(nextval(pg_get_serial_sequence('visit', 'id'))) FROM generate_series(1, :count)")
-    return list(connection.scalar(numbers, {"count": count}) or [])
+    return list(connection.scalar(_new_visit_ids_in_postgresql, {"count": count}))
 
 
 def _count(connection: Connection, spider_id: int, batch: Batch) -> None:

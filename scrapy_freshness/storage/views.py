@@ -1,0 +1,72 @@
+"""The SQL views: a public interface, for people who point Grafana, Metabase or Datasette at the database.
+
+Names and meanings stay; columns may be added at the end. Times are there twice: as unix seconds (``_at``)
+and as text in UTC (``_utc``, like ``2026-01-31T12:00:00Z``). Rates are per second.
+"""
+
+VIEWS: dict[str, dict[str, str]] = {
+    "v_pages": {
+        "page_id": "number of the page",
+        "spider": "spider that found it",
+        "host": "host, or the download slot that the spider chose",
+        "url": "address",
+        "status": "new, active, gone, suspended or moved",
+        "kind": "what it is fetched for: page",
+        "priority": "priority of the request that discovered it",
+        "importance": "weight; requests per second that users make for it, where known",
+        "discovered_at": "when it was discovered",
+        "discovered_utc": "the same as text",
+        "last_visit_at": "last visit that saw the content",
+        "last_visit_utc": "the same as text",
+        "last_change_at": "last visit that found a change",
+        "last_change_utc": "the same as text",
+        "not_before": "earliest next visit, after failures and for pages that are gone",
+        "not_before_utc": "the same as text",
+        "visits": "visits so far",
+        "changes": "changes found so far",
+        "failures": "visits that failed in a row",
+        "change_rate": "estimated changes per second",
+        "change_rate_low": "lower end of its 90 % interval",
+        "change_rate_high": "upper end of its 90 % interval",
+        "http_status": "status of the last answer",
+    },
+    "v_hosts": {
+        "host": "host, or the download slot that the spider chose",
+        "pages": "known pages",
+        "visits": "visits of these pages so far",
+        "changes": "changes found on these pages so far",
+        "blocked_until": "end of the back-off",
+        "blocked_until_utc": "the same as text",
+        "failures": "back-offs in a row",
+        "audits": "unconditional visits made to check the host's 304 answers",
+        "false_not_modified": "audits that found a change which a 304 would have hidden",
+    },
+    "v_visits": {
+        "visit_id": "number of the visit",
+        "page_id": "number of the page",
+        "spider": "spider of the page",
+        "host": "host of the page",
+        "url": "address of the page",
+        "at": "when; indexed",
+        "at_utc": "the same as text",
+        "outcome": "first, changed, unchanged, not_modified, gone, moved, failed or ignored",
+        "http_status": "status of the answer",
+        "divergence": "how far the content moved from the copy before, 0 to 1",
+        "body_bytes": "size of the body",
+        "latency_seconds": "time until the answer",
+    },
+    "v_outcomes": {
+        "spider": "spider",
+        "minute_at": "start of the minute",
+        "minute_utc": "the same as text",
+        "outcome": "as in v_visits",
+        "visits": "visits in this minute with this outcome",
+    },
+    "v_budget": {
+        "spider": "spider",
+        "minute_at": "start of the minute",
+        "minute_utc": "the same as text",
+        "kind": "kind of fetch",
+        "fetches": "fetches of this kind in this minute",
+    },
+}
