@@ -126,7 +126,11 @@ def unprivileged_account() -> dict[str, object]:
     """Arguments of ``subprocess`` that give up root; PostgreSQL refuses to run as root."""
     if os.getuid() != 0:
         return {}
-    return {"user": "nobody", "group": "nogroup" if _group_exists("nogroup") else "nobody", "extra_groups": []}
+    return {
+        "user": "nobody",
+        "group": "nogroup" if _group_exists("nogroup") else "nobody",
+        "extra_groups": [],
+    }
 
 
 def make_directory(account: dict[str, object]) -> Path:

@@ -4,6 +4,7 @@ The columns of the views are described in scrapy_freshness/storage/views.py.
 """
 
 import sqlalchemy as sa
+
 from alembic import op
 
 revision = "0001"
@@ -195,7 +196,7 @@ def name_of(column: str, names: tuple[str, ...]) -> str:
 
 
 def utc(seconds: str) -> str:
-    """SQL for unix seconds as text like 2026-01-31T12:00:00Z; nothing for 0 and for times after the year 9999."""
+    """SQL for unix seconds as text like 2026-01-31T12:00:00Z; nothing for 0 and for times beyond 9999."""
     if op.get_bind().dialect.name == "sqlite":
         text = f"strftime('%Y-%m-%dT%H:%M:%SZ', {seconds}, 'unixepoch')"
     else:

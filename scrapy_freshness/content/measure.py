@@ -14,7 +14,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from scrapy_freshness.content import sketch as sketches
-from scrapy_freshness.content.shingles import shingles_of_words, word_hashes
+from scrapy_freshness.content.shingles import shingle_hashes, word_hashes
 from scrapy_freshness.content.text import check_selector, visible_text
 from scrapy_freshness.errors import ConfigError
 
@@ -56,6 +56,8 @@ class ContentOptions:
 
     def selectors_for(self, host: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Selectors to include and to exclude on a host."""
+        if not self.include and not self.exclude:
+            return (), ()
         labels = host.lower().rstrip(".").split(".")
         domains = [".".join(labels[place:]) for place in range(len(labels))] + ["*"]
         include, exclude = (
@@ -98,14 +100,16 @@ class Measurement:
         words = 0
         fragments = [np.empty(0, np.uint32)]
         for passage in self.passages:
-            # A constant per place, so that fragments stay evenly spread over the 32-bit numbers.
-            salt = np.uint32(xxhash.xxh32_intdigest(_encoded(passage.place)) if passage.place else 0)
             if passage.is_prose:
                 hashes = word_hashes(passage.text)
                 words += hashes.size
-                fragments.append(shingles_of_words(hashes, self.options.shingle_words) ^ salt)
+                found = shingle_hashes(hashes, self.options.shingle_words)
             else:
-                fragments.append(np.array([xxhash.xxh32_intdigest(_encoded(passage.text))], np.uint32) ^ salt)
+                found = np.array([xxhash.xxh32_intdigest(_encoded(passage.text))], np.uint32)
+            if passage.place:
+                # A constant keeps the fragments evenly spread over the 32-bit numbers.
+                found ^= np.uint32(xxhash.xxh32_intdigest(_encoded(passage.place)))
+            fragments.append(found)
         return sketches.sketch(np.concatenate(fragments), self.options.sketch_size), words
 
 

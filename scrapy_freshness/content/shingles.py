@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_INVERSE = np.uint64(pow(0x9E3779B97F4A7C15, -1, 2**64))
 _MIXER = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
 
@@ -66,7 +67,18 @@ def _character_kinds() -> NDArray[np.uint8]:
     return kinds
 
 
+def _powers(base: np.uint64, count: int) -> NDArray[np.uint64]:
+    """base**0, base**1, ... modulo 2**64."""
+    factors = np.full(count, base)
+    factors[0] = 1
+    powers = np.multiply.accumulate(factors)
+    powers.flags.writeable = False
+    return powers
+
+
 _KINDS = _character_kinds()
+_POWERS = _powers(_MULTIPLIER, 32_769)
+_INVERSE_POWERS = _powers(_INVERSE, 32_769)
 
 
 def word_hashes(text: str) -> NDArray[np.uint64]:
@@ -78,30 +90,33 @@ def word_hashes(text: str) -> NDArray[np.uint64]:
     5
     """
     characters = np.frombuffer(text.casefold().encode("utf-32-le", "surrogatepass"), "<u4")
+    count = characters.size
     kinds = _KINDS.take(characters)
-    begins = kinds == _LETTER
-    begins[1:] &= kinds[:-1] != _LETTER
-    begins |= kinds == _WORD
+    in_word = kinds != _SEPARATOR
+    begins = in_word.copy()
+    np.greater(in_word[1:], in_word[:-1], out=begins[1:])
+    is_word = kinds == _WORD
+    if is_word.any():
+        begins |= is_word
+        begins[1:] |= in_word[1:] & is_word[:-1]
     (starts,) = begins.nonzero()
     if starts.size == 0:
         return np.empty(0, np.uint64)
 
-    first = starts[0]
-    lengths = np.empty_like(starts)
-    np.subtract(starts[1:], starts[:-1], out=lengths[:-1])
-    lengths[-1] = characters.size - starts[-1]
-    place = np.arange(first, characters.size) - starts.repeat(lengths)
-    powers = np.multiply.accumulate(np.full(lengths.max(), _MULTIPLIER))
-    terms = characters[first:] * powers.take(place)
-    terms *= kinds[first:] != _SEPARATOR
-    return _mixed(np.add.reduceat(terms, starts - first))
+    # Powers count from the beginning of the text; the inverse powers shift them to that of the word.
+    is_short = count < _POWERS.size
+    powers = _POWERS if is_short else _powers(_MULTIPLIER, count + 1)
+    inverse_powers = _INVERSE_POWERS if is_short else _powers(_INVERSE, count + 1)
+    terms = characters * powers[1 : count + 1]
+    terms *= in_word
+    return _mixed(np.add.reduceat(terms, starts) * inverse_powers.take(starts))
 
 
-def shingles_of_words(hashes: NDArray[np.uint64], words: int) -> NDArray[np.uint32]:
-    """Unique 32-bit hashes, ascending, of every run of so many words; of all words if there are fewer.
+def shingle_hashes(hashes: NDArray[np.uint64], words: int) -> NDArray[np.uint32]:
+    """32-bit hashes of every run of so many words, in their order; of all words if there are fewer.
 
-    >>> shingles_of_words(np.array([1, 2, 3, 1, 2, 3], np.uint64), words=3).size
-    3
+    >>> shingle_hashes(np.array([1, 2, 3, 1, 2, 3], np.uint64), words=3).size
+    4
     """
     if words < 1:
         raise ValueError(f"a shingle has at least one word, got {words}")
@@ -113,18 +128,7 @@ def shingles_of_words(hashes: NDArray[np.uint64], words: int) -> NDArray[np.uint
     for place in range(1, length):
         sums *= _MULTIPLIER
         sums += hashes[place : place + count]
-    return distinct((_mixed(sums) >> _HALF).astype(np.uint32))
-
-
-def shingles(text: str, words: int) -> NDArray[np.uint32]:
-    """Unique 32-bit hashes, ascending, of the word k-grams of a text.
-
-    >>> shingles("a rose is a rose is a rose", words=4).size
-    3
-    >>> shingles("A rose!", words=4).size, shingles("...", words=4).size
-    (1, 0)
-    """
-    return shingles_of_words(word_hashes(text), words)
+    return (_mixed(sums) >> _HALF).astype(np.uint32)
 
 
 def distinct(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -137,6 +141,17 @@ def distinct(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
     is_first = np.ones(hashes.size, bool)
     np.not_equal(hashes[1:], hashes[:-1], out=is_first[1:])
     return hashes[is_first]
+
+
+def shingles(text: str, words: int) -> NDArray[np.uint32]:
+    """Unique 32-bit hashes, ascending, of the word k-grams of a text.
+
+    >>> shingles("a rose is a rose is a rose", words=4).size
+    3
+    >>> shingles("A rose!", words=4).size, shingles("...", words=4).size
+    (1, 0)
+    """
+    return distinct(shingle_hashes(word_hashes(text), words))
 
 
 def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -50,11 +50,11 @@ def resemblance(a: NDArray[np.uint32], b: NDArray[np.uint32], size: int) -> floa
     if merged.size == 0:
         return 1.0
     merged.sort()
-    (in_both,) = (merged[1:] == merged[:-1]).nonzero()
-    union = min(merged.size - in_both.size, size)
-    # The first `place` hashes in both sketches came twice, so their place in the union is that much lower.
-    place = np.arange(in_both.size)
-    return float(np.count_nonzero(in_both - place < size) / union)
+    (twice,) = (merged[1:] == merged[:-1]).nonzero()
+    union = min(merged.size - twice.size, size)
+    # Every hash in both sketches moves those behind it one place up in the union.
+    place = twice - np.arange(twice.size)
+    return float(place.searchsorted(size) / union)
 
 
 def divergence(a: NDArray[np.uint32], b: NDArray[np.uint32], size: int) -> float:

@@ -1,5 +1,6 @@
 """The words that a visitor of a page can read."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode, SelectolaxError
@@ -7,10 +8,11 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 from scrapy_freshness.content.bounded import bounded
 from scrapy_freshness.errors import ConfigError
 
+_INVISIBLE = ("script", "style", "noscript", "template", "iframe", "noembed", "noframes", "datalist")
 # Sites hide the whole page until their script has run; that is still their text.
-_INVISIBLE = (
-    "script, style, noscript, template, iframe, noembed, noframes, datalist, [hidden]:not(html, body)"
-)
+_HIDDEN = "[hidden]:not(html, body)"
+# Where this does not match, no element has the attribute, and the selector need not run.
+_PERHAPS_HIDDEN = re.compile(rb"""hidden(?<=[\s/"']hidden)(?:[\s=/>]|\Z)""")
 
 
 def visible_text(html: str, *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> str:
@@ -34,15 +36,15 @@ def visible_text(html: str, *, include: Sequence[str] = (), exclude: Sequence[st
     ConfigError
         A selector is not valid.
     """
-    tree = LexborHTMLParser(
-        bounded(html.encode("utf-8", "replace")),
-        options=LexborDocumentOptions.WO_EVENTS,
-        scripting=True,  # <noscript> is not shown
-    )
+    source = bounded(html.encode("utf-8", "replace"))
+    # With scripting, as in a browser, the content of <noscript> is not part of the page.
+    tree = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS, scripting=True)
     root = tree.root
     if root is None:
         return ""
-    unwanted = tree.css(_INVISIBLE)
+    unwanted = [node for tag in _INVISIBLE for node in tree.tags(tag)]
+    if _PERHAPS_HIDDEN.search(source.lower()):
+        unwanted += root.css(_HIDDEN)
     if exclude:
         unwanted += _matches(root, exclude)
     for node in unwanted:

@@ -109,20 +109,27 @@ class Freshness:
         for visit in self.planner.open_visits:
             self.planner.abandon(visit, now)
             self.crawler.stats.inc_value("freshness/visits/abandoned")
-        self._note_updates(now)
+        self.planner.settle(now)
+        self.note_updates()
         closed = self.journal.close(self.state(now) if self._is_open else None, now)
         self._is_open = False
         closed.addErrback(self._not_saved)
         return closed
 
-    def flush(self) -> "Deferred[None] | None":
-        """Write what was learned since the last flush."""
+    def flush(self) -> None:
+        """Begin to write what was learned since the last flush."""
         now = self.clock.now()
-        self._note_updates(now)
+        self.planner.settle(now)
+        self.note_updates()
         done = self.journal.flush(self.state(now), now)
         if done is not None:
             done.addErrback(self._not_saved)
-        return done
+
+    def note_updates(self) -> None:
+        """Hand what the planner has learned to the journal, whose records are then up to date."""
+        pages, visits = self.planner.take_updates()
+        self.journal.note(pages, visits, self.planner.hosts.take_changed())
+        self.crawler.stats.set_value("freshness/pages", len(self.planner))
 
     def state(self, now: float) -> CrawlState:
         """What the crawl says about itself."""
@@ -232,12 +239,6 @@ class Freshness:
     def _not_opened(self, failure: Failure) -> Failure:
         logger.error("The crawl cannot start: %s", failure.getErrorMessage())
         return failure
-
-    def _note_updates(self, now: float) -> None:
-        self.planner.settle(now)
-        pages, visits = self.planner.take_updates()
-        self.journal.note(pages, visits, self.planner.hosts.take_changed())
-        self.crawler.stats.set_value("freshness/pages", len(self.planner))
 
     def _not_saved(self, failure: Failure) -> None:
         self.crawler.stats.inc_value("freshness/flush_failed")

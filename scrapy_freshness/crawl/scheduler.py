@@ -240,6 +240,7 @@ class FreshnessScheduler(BaseScheduler):
         page_ids = self._planner.wanted(now)
         if not page_ids:
             return
+        self._freshness.note_updates()
         cached = self._freshness.journal.cached(page_ids)
         known = {record.page_id for record in cached}
         self._planner.supply(known, cached)

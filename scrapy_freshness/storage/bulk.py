@@ -12,7 +12,6 @@ from typing import Any
 from sqlalchemy import (
     Column,
     Connection,
-    CursorResult,
     Select,
     Table,
     Text,
@@ -82,11 +81,11 @@ class BulkSelect:
         self._postgresql = query.where(column == any_(cast(values, postgresql.ARRAY(column.type))))
         self._spelling = _SPELLING[column.type.python_type]
 
-    def __call__(self, connection: Connection, values: Iterable[object]) -> CursorResult[Any]:
+    def __call__(self, connection: Connection, values: Iterable[object]) -> Sequence[Any]:
         """The rows, in any order."""
         if connection.dialect.name == "sqlite":
-            return connection.execute(self._sqlite, {"values": json.dumps(list(values))})
-        return connection.execute(self._postgresql, {"values": _array(values, self._spelling)})
+            return connection.execute(self._sqlite, {"values": json.dumps(list(values))}).all()
+        return connection.execute(self._postgresql, {"values": _array(values, self._spelling)}).all()
 
 
 def upsert(table: Table, columns: Sequence[str], key: Sequence[str], changes: Sequence[str]) -> BulkInsert:

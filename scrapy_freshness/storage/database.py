@@ -30,7 +30,7 @@ class Database:
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.is_memory = self.is_sqlite and self.url.database in (None, "", ":memory:")
         #: The file of a SQLite database; absolute, because the crawl may change its directory.
-        self.path = Path(self.url.database or "").absolute() if self.is_sqlite and not self.is_memory else None
+        self.path = Path(str(self.url.database)).absolute() if self.is_sqlite and not self.is_memory else None
 
     def __str__(self) -> str:
         """What the database is called in messages; never holds a password."""
@@ -56,9 +56,9 @@ class Database:
         url = URL.create("sqlite", database=":memory:")
         options: dict[str, Any] = {}
         if self.path is None:
-            options["poolclass"] = StaticPool  # one connection for all threads: another would see another database
+            options["poolclass"] = StaticPool  # all threads share a connection: another has another database
         elif read_only:
-            url = URL.create("sqlite", database=f"file:{quote(str(self.path))}", query={"mode": "ro", "uri": "true"})
+            url = url.set(database=f"file:{quote(str(self.path))}", query={"mode": "ro", "uri": "true"})
         else:
             url = url.set(database=str(self.path))
         engine = create_engine(
@@ -91,7 +91,9 @@ class Database:
         if "connect_timeout" not in self.url.query:
             connect_args["connect_timeout"] = CONNECT_TIMEOUT_SECONDS
         try:
-            engine = create_engine(self.url, hide_parameters=True, pool_pre_ping=True, connect_args=connect_args)
+            engine = create_engine(
+                self.url, hide_parameters=True, pool_pre_ping=True, connect_args=connect_args
+            )
         except ImportError as error:
             raise StorageError(
                 "PostgreSQL needs a driver that is not installed: pip install 'scrapy-freshness[postgres]'"
@@ -114,7 +116,11 @@ def _parsed(text: str) -> URL:
     if backend in ("postgresql", "postgres"):
         return url.set(drivername="postgresql+psycopg")
     if backend != "sqlite":
-        raise StorageError(f"the database URL starts with {backend}://, but only sqlite and postgresql are supported")
+        raise StorageError(
+            f"the database URL starts with {backend}://, but only sqlite and postgresql are supported"
+        )
     if url.host or url.query:
-        raise StorageError("a SQLite URL is three slashes and a path, without options, like sqlite:///freshness.db")
+        raise StorageError(
+            "a SQLite URL is three slashes and a path, without options, like sqlite:///freshness.db"
+        )
     return url

@@ -53,8 +53,10 @@ def _explanation(error: DBAPIError, database: Database) -> str:
         return f"database {database}: the directory {database.path.parent} does not exist; create it"
     if database.path is not None and database.path.is_dir():
         return f"database {database} is a directory; give the path of a file"
-    code = getattr(cause, "sqlite_errorcode", None)
-    known = _SQLITE.get(code & 0xFF) if code is not None else _POSTGRESQL.get(getattr(cause, "sqlstate", None) or "")
+    if database.is_sqlite:
+        known = _SQLITE.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)
+    else:
+        known = _POSTGRESQL.get(getattr(cause, "sqlstate", None) or "")
     if known is not None:
         return f"database {database} {known}"
     return f"database {database}: {_one_line(cause, database)}"

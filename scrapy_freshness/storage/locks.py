@@ -104,8 +104,9 @@ _HOLDERS = text(f"""
     WHERE held.locktype = 'advisory' AND held.classid = {_CLASS} AND held.objsubid = 2 AND held.granted
         AND held.database = (SELECT oid FROM pg_database WHERE datname = current_database())
         AND held.pid <> pg_backend_pid()
-        AND (CAST(:objects AS bigint[]) IS NULL OR CAST(held.objid AS bigint) = ANY(CAST(:objects AS bigint[])))
+        AND (CAST(:objects AS int[]) IS NULL OR CAST(held.objid AS int) = ANY(CAST(:objects AS int[])))
 """)
+_NAME_SESSION = text("SELECT set_config('application_name', :label, false)")
 
 
 class AdvisoryLock:
@@ -134,7 +135,7 @@ class AdvisoryLock:
             connection.exec_driver_sql("SET tcp_keepalives_idle = 30")
             connection.exec_driver_sql("SET tcp_keepalives_interval = 10")
             connection.exec_driver_sql("SET tcp_keepalives_count = 3")
-            connection.execute(text("SELECT set_config('application_name', :label, false)"), {"label": self._label()})
+            connection.execute(_NAME_SESSION, {"label": self._label()})
             if not self._try(connection):
                 wanted = None if self._spider_id is None else [_EVERYTHING, self._spider_id]
                 holder = connection.scalar(_HOLDERS, {"objects": wanted})

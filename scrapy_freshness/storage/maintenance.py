@@ -3,9 +3,18 @@
 from sqlalchemy import ColumnElement, Connection, delete, func, select, text, update
 
 from scrapy_freshness.errors import StorageError
-from scrapy_freshness.storage.reading import has_url, spider_names
+from scrapy_freshness.storage.reading import has_url, number_of, spider_names
 from scrapy_freshness.storage.rows import clean, host_name
-from scrapy_freshness.storage.schema import crawl, fetch_count, host, page, page_detail, spider, visit, visit_count
+from scrapy_freshness.storage.schema import (
+    crawl,
+    fetch_count,
+    host,
+    page,
+    page_detail,
+    spider,
+    visit,
+    visit_count,
+)
 from scrapy_freshness.storage.writing import numbers_of
 
 #: Lines that are removed from the log in one transaction, so that a crawl waits for milliseconds only.
@@ -29,7 +38,7 @@ def forget_url(connection: Connection, url: str) -> int:
 def forget_host(connection: Connection, name: str) -> int:
     """Remove a host, its pages and their visits; returns how many pages."""
     name = host_name(name)
-    forgotten = _forget(connection, page.c.host_id == select(host.c.id).where(host.c.name == name).scalar_subquery())
+    forgotten = _forget(connection, page.c.host_id == number_of(host, name))
     connection.execute(delete(host).where(host.c.name == name))
     return forgotten
 

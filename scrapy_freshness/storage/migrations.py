@@ -31,7 +31,8 @@ def scripts_directory() -> Path:
 @cache
 def revisions() -> tuple[str, ...]:
     """The revisions that this version knows, oldest first."""
-    return tuple(sorted(path.name.split("_")[0] for path in (scripts_directory() / "versions").glob("[0-9]*.py")))
+    scripts = (scripts_directory() / "versions").glob("[0-9]*.py")
+    return tuple(sorted(path.name.split("_")[0] for path in scripts))
 
 
 def head_revision() -> str:

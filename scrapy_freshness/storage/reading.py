@@ -1,16 +1,24 @@
-"""Read what the crawl needs: columns for planning at the start, records for the pages it is about to visit."""
+"""Read what the crawl needs: columns for planning at the start, records for the visits about to begin."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from sqlalchemy import ColumnElement, Connection, ScalarSelect, and_, func, select
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, Table, and_, func, select
 
 from scrapy_freshness.model import CrawlState, HostRecord, PageColumns, PageRecord
 from scrapy_freshness.storage.bulk import BulkSelect
-from scrapy_freshness.storage.rows import HOST_COLUMNS, clean, record_query, records_from
-from scrapy_freshness.storage.schema import PAGE_IDS_PER_SPIDER, URL_INDEXED, crawl, host, page, spider, url_start
+from scrapy_freshness.storage.rows import clean, record_query, records_from
+from scrapy_freshness.storage.schema import (
+    PAGE_IDS_PER_SPIDER,
+    URL_INDEXED,
+    crawl,
+    host,
+    page,
+    spider,
+    url_start,
+)
 
 #: Rows that exist as Python objects at a time while columns are read.
 CHUNK = 10_000
@@ -35,7 +43,8 @@ _select_records = BulkSelect(record_query, page.c.page_id)
 
 def load_pages(connection: Connection, spider_name: str) -> PageColumns:
     """The numbers of all pages of a spider; never more than a chunk of them as Python objects."""
-    query = select(*(page.c[name] for name in _COLUMNS)).where(page.c.spider_id == _number_of(spider_name))
+    own = page.c.spider_id == number_of(spider, clean(spider_name))
+    query = select(*(page.c[name] for name in _COLUMNS)).where(own)
     chunks: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, dtype)] for name, dtype in _COLUMNS.items()}
     with connection.execute(query.execution_options(yield_per=CHUNK)) as result, np.errstate(over="ignore"):
         for rows in result.partitions():
@@ -58,17 +67,8 @@ def load_records(connection: Connection, page_ids: Iterable[int]) -> list[PageRe
 
 def load_hosts(connection: Connection) -> list[HostRecord]:
     """What is kept about every host."""
-    rows = connection.execute(select(*(host.c[name] for name in HOST_COLUMNS)))
-    return [
-        HostRecord(
-            host=name,
-            blocked_until=blocked_until,
-            failures=failures,
-            audits=audits,
-            false_not_modified=false_not_modified,
-        )
-        for name, blocked_until, failures, audits, false_not_modified in rows
-    ]
+    query = select(host.c.name.label("host"), *list(host.c)[2:])
+    return [HostRecord(**row) for row in connection.execute(query).mappings()]
 
 
 def load_states(connection: Connection) -> list[CrawlState]:
@@ -86,15 +86,15 @@ def spider_names(connection: Connection) -> list[str]:
 
 def page_count(connection: Connection, spider_name: str) -> int:
     """How many pages of a spider are known."""
-    query = select(func.count()).select_from(page).where(page.c.spider_id == _number_of(spider_name))
-    return connection.scalar(query) or 0
+    own = page.c.spider_id == number_of(spider, clean(spider_name))
+    return connection.scalar(select(func.count()).select_from(page).where(own)) or 0
 
 
 def next_page_id(connection: Connection, spider_id: int) -> int:
     """The lowest id that no page has, of the ids that belong to a spider."""
     first = (spider_id - 1) * PAGE_IDS_PER_SPIDER + 1
-    query = select(func.max(page.c.page_id)).where(page.c.page_id.between(first, first + PAGE_IDS_PER_SPIDER - 2))
-    highest = connection.scalar(query)
+    own = page.c.page_id.between(first, first + PAGE_IDS_PER_SPIDER - 1)
+    highest = connection.scalar(select(func.max(page.c.page_id)).where(own))
     return first if highest is None else highest + 1
 
 
@@ -104,5 +104,6 @@ def has_url(url: str) -> ColumnElement[bool]:
     return and_(url_start == url[:URL_INDEXED], page.c.url == url)
 
 
-def _number_of(spider_name: str) -> ScalarSelect[int]:
-    return select(spider.c.id).where(spider.c.name == clean(spider_name)).scalar_subquery()
+def number_of(table: Table, name: str) -> ScalarSelect[int]:
+    """The id of a host or a spider; NULL, which equals nothing, if there is none of that name."""
+    return select(table.c.id).where(table.c.name == name).scalar_subquery()

@@ -3,11 +3,11 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, Table, and_, bindparam, func, select, true
+from sqlalchemy import ColumnElement, Connection, Select, Table, and_, bindparam, func, select, true
 
 from scrapy_freshness.model import CrawlState, Outcome, PageKind, PageStatus, VisitRecord
-from scrapy_freshness.storage.reading import has_url, load_states
-from scrapy_freshness.storage.rows import clean, host_name, visit_fields, visits_from
+from scrapy_freshness.storage.reading import has_url, load_states, number_of
+from scrapy_freshness.storage.rows import clean, host_name, visits_from
 from scrapy_freshness.storage.schema import fetch_count, host, page, spider, url_start, visit, visit_count
 from scrapy_freshness.storage.store import Store
 
@@ -91,9 +91,9 @@ class PageFilter:
         """The filter in SQL."""
         conditions: list[ColumnElement[bool]] = [true()]
         if self.spider is not None:
-            conditions.append(page.c.spider_id == _number_of(spider, clean(self.spider)))
+            conditions.append(page.c.spider_id == number_of(spider, clean(self.spider)))
         if self.host is not None:
-            conditions.append(page.c.host_id == _number_of(host, host_name(self.host)))
+            conditions.append(page.c.host_id == number_of(host, host_name(self.host)))
         if self.status is not None:
             conditions.append(page.c.status == int(self.status))
         if self.url_contains is not None:
@@ -108,11 +108,9 @@ PAGE_ORDERS: dict[str, ColumnElement[Any]] = {
     "url": url_start,  # as much of it as the index has
     "host": host.c.name,
     **{
-        name: page.c[name]
-        for name in (
-            "status importance discovered_at last_visit_at last_change_at not_before visits changes failures "
-            "change_rate http_status"
-        ).split()
+        column.name: column
+        for column in page.c
+        if column.name not in ("page_id", "fingerprint", "spider_id", "host_id", "last_visit_id", "url")
     },
 }
 
@@ -182,9 +180,8 @@ def page_visits(store: Store, page_id: int, limit: int = 100) -> list[VisitRecor
         visit.c.id == chain.c.previous_id, visit.c.id < chain.c.id, visit.c.page_id == page_id
     )
     chain = chain.union_all(before)
-    query = select(*(chain.c[column.name] for column in visit_fields)).limit(limit)
     with store.reading() as connection:
-        return visits_from(connection.execute(query))
+        return visits_from(connection.execute(select(chain).limit(limit)).mappings())
 
 
 def hosts(
@@ -224,8 +221,8 @@ class _Minutes:
 
     def activity(self, spider_id: int) -> Activity:
         return Activity(
-            visits={Outcome(outcome): int(count) for owner, outcome, count in self._visits if owner == spider_id},
-            fetches={kind: int(count) for owner, kind, count in self._fetches if owner == spider_id},
+            visits={Outcome(key): int(count) for owner, key, count in self._visits if owner == spider_id},
+            fetches={key: int(count) for owner, key, count in self._fetches if owner == spider_id},
         )
 
 
@@ -251,7 +248,3 @@ def _page_reports(connection: Connection, query: Select[Any]) -> list[PageReport
         PageReport(**{**row, "status": PageStatus(row["status"]), "kind": PageKind(row["kind"])})
         for row in connection.execute(query).mappings()
     ]
-
-
-def _number_of(table: Table, name: str) -> ScalarSelect[int]:
-    return select(table.c.id).where(table.c.name == name).scalar_subquery()

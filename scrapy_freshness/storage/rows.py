@@ -10,30 +10,22 @@ whole batch for one value, and the two databases must keep the same:
 """
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import CursorResult, select
+from sqlalchemy import select
 
 from scrapy_freshness.model import HostRecord, Outcome, PageKind, PageRecord, PageStatus, VisitRecord
-from scrapy_freshness.storage.schema import host, page, page_detail, visit
+from scrapy_freshness.storage.schema import host, page, page_detail
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _HOST_LENGTH = 255
 
-PAGE_COLUMNS = (
-    "page_id fingerprint spider_id host_id status kind priority importance discovered_at last_visit_at "
-    "last_change_at not_before visits changes failures change_rate change_rate_low change_rate_high http_status "
-    "last_visit_id url"
-).split()
-DETAIL_COLUMNS = "page_id request etag last_modified content_hash run_callback history profiles".split()
-VISIT_COLUMNS = (
-    "id page_id previous_id at outcome http_status divergence body_bytes latency_seconds".split()
-)
-HOST_COLUMNS = "name blocked_until failures audits false_not_modified".split()
 
-
-def page_row(record: PageRecord, spider_id: int, host_id: int, last_visit_id: int | None) -> tuple[object, ...]:
-    """The row of table ``page``, in the order of `PAGE_COLUMNS`."""
+def page_row(
+    record: PageRecord, spider_id: int, host_id: int, last_visit_id: int | None
+) -> tuple[object, ...]:
+    """The row of table ``page``, in the order of its columns."""
     return (
         int(record.page_id),
         int(record.fingerprint),
@@ -60,7 +52,7 @@ def page_row(record: PageRecord, spider_id: int, host_id: int, last_visit_id: in
 
 
 def detail_row(record: PageRecord) -> tuple[object, ...]:
-    """The row of table ``page_detail``, in the order of `DETAIL_COLUMNS`."""
+    """The row of table ``page_detail``, in the order of its columns."""
     return (
         int(record.page_id),
         None if record.request is None else clean(record.request),
@@ -74,7 +66,7 @@ def detail_row(record: PageRecord) -> tuple[object, ...]:
 
 
 def visit_row(record: VisitRecord, visit_id: int, previous_id: int | None) -> tuple[object, ...]:
-    """The row of table ``visit``, in the order of `VISIT_COLUMNS`."""
+    """The row of table ``visit``, in the order of its columns."""
     return (
         visit_id,
         int(record.page_id),
@@ -89,7 +81,7 @@ def visit_row(record: VisitRecord, visit_id: int, previous_id: int | None) -> tu
 
 
 def host_row(record: HostRecord) -> tuple[object, ...]:
-    """The row of table ``host``, in the order of `HOST_COLUMNS`."""
+    """The row of table ``host`` without its id, in the order of its columns."""
     return (
         host_name(record.host),
         number(record.blocked_until),
@@ -100,17 +92,21 @@ def host_row(record: HostRecord) -> tuple[object, ...]:
 
 
 #: Selects what `records_from` takes.
-record_query = select(
-    *(page.c[name] for name in PAGE_COLUMNS if name not in ("spider_id", "host_id", "last_visit_id")),
-    *(page_detail.c[name] for name in DETAIL_COLUMNS if name != "page_id"),
-    host.c.name.label("host"),
-).select_from(page.join(page_detail, page_detail.c.page_id == page.c.page_id).join(host, host.c.id == page.c.host_id))
+record_query = (
+    select(
+        *(column for column in page.c if column.name not in ("spider_id", "host_id", "last_visit_id")),
+        *(column for column in page_detail.c if column.name != "page_id"),
+        host.c.name.label("host"),
+    )
+    .join_from(page, page_detail, page_detail.c.page_id == page.c.page_id)
+    .join(host, host.c.id == page.c.host_id)
+)
+_RECORD_FIELDS = record_query.selected_columns.keys()
 
 
-def records_from(result: CursorResult[Any]) -> list[PageRecord]:
-    """The records of a result of `record_query`."""
-    names = list(result.keys())
-    records = [PageRecord(**dict(zip(names, row, strict=True))) for row in result.all()]
+def records_from(rows: Iterable[Iterable[Any]]) -> list[PageRecord]:
+    """The records of the rows of `record_query`."""
+    records = [PageRecord(**dict(zip(_RECORD_FIELDS, row, strict=True))) for row in rows]
     for record in records:
         record.status = PageStatus(record.status)
         record.kind = PageKind(record.kind)
@@ -118,17 +114,20 @@ def records_from(result: CursorResult[Any]) -> list[PageRecord]:
     return records
 
 
-#: The columns that `visits_from` takes.
-visit_fields = [visit.c[name] for name in VISIT_COLUMNS if name not in ("id", "previous_id")]
-
-
-def visits_from(result: CursorResult[Any]) -> list[VisitRecord]:
-    """The records of a result of `visit_fields`."""
-    names = list(result.keys())
-    records = [VisitRecord(**dict(zip(names, row, strict=True))) for row in result.all()]
-    for record in records:
-        record.outcome = Outcome(record.outcome)
-    return records
+def visits_from(rows: Iterable[Mapping[str, Any]]) -> list[VisitRecord]:
+    """The records of rows of table ``visit``."""
+    return [
+        VisitRecord(
+            page_id=row["page_id"],
+            at=row["at"],
+            outcome=Outcome(row["outcome"]),
+            http_status=row["http_status"],
+            divergence=row["divergence"],
+            body_bytes=row["body_bytes"],
+            latency_seconds=row["latency_seconds"],
+        )
+        for row in rows
+    ]
 
 
 def clean(text: str) -> str:

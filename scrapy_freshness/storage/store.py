@@ -59,7 +59,9 @@ class Store:
             with store.reading() as connection:
                 if not migrations.check(connection, str(database)):
                     _require_tables(connection, database)
-                    raise SchemaError(f"database {database} has an older schema: run 'scrapy freshness db upgrade'")
+                    raise SchemaError(
+                        f"database {database} has an older schema: run 'scrapy freshness db upgrade'"
+                    )
         except BaseException:
             store.close()
             raise
@@ -219,4 +221,6 @@ def _require_file(database: Database) -> None:
 
 def _require_tables(connection: Connection, database: Database) -> None:
     if migrations.current_revision(connection) is None:
-        raise StorageError(f"database {database} has no tables of scrapy-freshness: check the URL, or crawl first")
+        raise StorageError(
+            f"database {database} has no tables of scrapy-freshness: check the URL, or crawl first"
+        )

@@ -7,10 +7,6 @@ from sqlalchemy import Connection, Table, bindparam, func, select, text, update
 from scrapy_freshness.model import Batch, CrawlState, PageRecord, VisitRecord
 from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, replacing, upsert
 from scrapy_freshness.storage.rows import (
-    DETAIL_COLUMNS,
-    HOST_COLUMNS,
-    PAGE_COLUMNS,
-    VISIT_COLUMNS,
     clean,
     detail_row,
     host_name,
@@ -19,47 +15,59 @@ from scrapy_freshness.storage.rows import (
     page_row,
     visit_row,
 )
-from scrapy_freshness.storage.schema import crawl, fetch_count, host, page, page_detail, spider, visit, visit_count
+from scrapy_freshness.storage.schema import (
+    crawl,
+    fetch_count,
+    host,
+    page,
+    page_detail,
+    spider,
+    visit,
+    visit_count,
+)
 
 # What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages.
 _FIXED = {"page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"}
-_CRAWL_COLUMNS = [column.name for column in crawl.c]
 
 _upsert_pages = upsert(
     page,
-    PAGE_COLUMNS,
+    page.c.keys(),
     ["page_id"],
     [
-        *replacing(name for name in PAGE_COLUMNS if name not in _FIXED),
+        *replacing(name for name in page.c.keys() if name not in _FIXED),
         "last_visit_id = coalesce(excluded.last_visit_id, page.last_visit_id)",
     ],
 )
-_upsert_details = upsert(page_detail, DETAIL_COLUMNS, ["page_id"], replacing(DETAIL_COLUMNS[1:]))
-_upsert_hosts = upsert(host, HOST_COLUMNS, ["name"], replacing(HOST_COLUMNS[1:]))
-_upsert_state = upsert(crawl, _CRAWL_COLUMNS, ["spider_id"], replacing(_CRAWL_COLUMNS[1:]))
-_insert_visits = BulkInsert(visit, VISIT_COLUMNS)
-_insert_name = {table: BulkInsert(table, ["name"], "ON CONFLICT (name) DO NOTHING") for table in (spider, host)}
+_upsert_details = upsert(page_detail, page_detail.c.keys(), ["page_id"], replacing(page_detail.c.keys()[1:]))
+_upsert_hosts = upsert(host, host.c.keys()[1:], ["name"], replacing(host.c.keys()[2:]))
+_upsert_state = upsert(crawl, crawl.c.keys(), ["spider_id"], replacing(crawl.c.keys()[1:]))
+_insert_visits = BulkInsert(visit, visit.c.keys())
 _count_visits = upsert(
     visit_count,
-    ["spider_id", "minute", "outcome", "visits"],
+    visit_count.c.keys(),
     ["spider_id", "minute", "outcome"],
     ["visits = visit_count.visits + excluded.visits"],
 )
 _count_fetches = upsert(
     fetch_count,
-    ["spider_id", "minute", "kind", "fetches"],
+    fetch_count.c.keys(),
     ["spider_id", "minute", "kind"],
     ["fetches = fetch_count.fetches + excluded.fetches"],
 )
-
+_insert_named = {
+    table: BulkInsert(table, ["name"], "ON CONFLICT (name) DO NOTHING") for table in (spider, host)
+}
+_select_named = {
+    table: BulkSelect(select(table.c.name, table.c.id), table.c.name) for table in (spider, host)
+}
 _select_pages = BulkSelect(select(page.c.page_id, page.c.host_id, page.c.last_visit_id), page.c.page_id)
-_select_named = {table: BulkSelect(select(table.c.name, table.c.id), table.c.name) for table in (spider, host)}
 _last_visit_id = select(func.max(visit.c.id))
-_new_visit_ids_in_postgresql = text(
+_next_visit_ids = text(
     "SELECT array_agg(nextval(pg_get_serial_sequence('visit', 'id'))) FROM generate_series(1, :count)"
 )
-_set_host = update(page).where(page.c.page_id == bindparam("of_page")).values(host_id=bindparam("new_host"))
-_set_last_visit = update(page).where(page.c.page_id == bindparam("of_page")).values(last_visit_id=bindparam("last"))
+_this_page = page.c.page_id == bindparam("this_page")
+_set_host = update(page).where(_this_page).values(host_id=bindparam("to"))
+_set_last_visit = update(page).where(_this_page).values(last_visit_id=bindparam("to"))
 
 
 class BatchWriter:
@@ -74,7 +82,7 @@ class BatchWriter:
             _upsert_hosts(connection, list({row[0]: row for row in map(host_row, batch.hosts)}.values()))
             pages = {record.page_id: record for record in batch.pages}
             page_ids = pages.keys() | {record.page_id for record in batch.visits}
-            known = {row[0]: (row[1], row[2]) for row in _select_pages(connection, map(int, page_ids)).all()}
+            known = {row[0]: (row[1], row[2]) for row in _select_pages(connection, map(int, page_ids))}
             last_visits = _log_visits(connection, batch.visits, known)
             self._write_pages(connection, spider_id, pages, known, last_visits)
             _count(connection, spider_id, batch)
@@ -107,31 +115,32 @@ class BatchWriter:
         _upsert_details(connection, [detail_row(record) for record in pages.values()])
         # Part of the upsert, this would make SQLite rewrite the index on the host for every page.
         moved = [
-            {"of_page": page_id, "new_host": host_ids[pages[page_id].host]}
+            {"this_page": page_id, "to": host_ids[pages[page_id].host]}
             for page_id, (host_id, _) in known.items()
             if page_id in pages and host_ids[pages[page_id].host] != host_id
         ]
         if moved:
             connection.execute(_set_host, moved)
-        if last_visits:  # of pages that are not in the batch
-            connection.execute(_set_last_visit, [{"of_page": key, "last": last} for key, last in last_visits.items()])
+        others = [{"this_page": page_id, "to": visit_id} for page_id, visit_id in last_visits.items()]
+        if others:  # visits of pages that are not in the batch
+            connection.execute(_set_last_visit, others)
 
 
 def numbers_of(connection: Connection, table: Table, names: set[str]) -> dict[str, int]:
     """The ids of hosts or spiders; those that are new get one."""
-    found = {name: number for name, number in _select_named[table](connection, names)}
+    found = dict(_select_named[table](connection, names))
     missing = names - found.keys()
     if missing:
         # Another crawl may add the same name at this moment; who comes second finds it.
-        _insert_name[table](connection, [(name,) for name in sorted(missing)])
-        found |= {name: number for name, number in _select_named[table](connection, missing)}
+        _insert_named[table](connection, [(name,) for name in sorted(missing)])
+        found |= dict(_select_named[table](connection, missing))
     return found
 
 
 def _log_visits(
     connection: Connection, visits: list[VisitRecord], known: dict[int, tuple[int, int | None]]
 ) -> dict[int, int]:
-    """Append to the log, each visit linked to the one before of its page; returns the last visit of each page."""
+    """Append to the log, linking each visit to the one before of its page; returns the last of each."""
     rows, last_visits = [], dict[int, int]()
     for visit_id, record in zip(_new_visit_ids(connection, len(visits)), visits, strict=True):
         previous = last_visits.get(record.page_id) or known.get(record.page_id, (0, None))[1]
@@ -147,16 +156,14 @@ def _new_visit_ids(connection: Connection, count: int) -> list[int]:
     if connection.dialect.name == "sqlite":  # nobody else writes during the transaction
         last = connection.scalar(_last_visit_id) or 0
         return list(range(last + 1, last + 1 + count))
-    return list(connection.scalar(_new_visit_ids_in_postgresql, {"count": count}))
+    return list(connection.scalar(_next_visit_ids, {"count": count}))
 
 
 def _count(connection: Connection, spider_id: int, batch: Batch) -> None:
     visits = Counter((int(number(record.at) // 60), int(record.outcome)) for record in batch.visits)
+    fetches = {(int(minute), clean(kind)): int(count) for (minute, kind), count in batch.fetches.items()}
     _count_visits(connection, [(spider_id, *key, count) for key, count in visits.items()])
-    _count_fetches(
-        connection,
-        [(spider_id, int(minute), clean(kind), int(count)) for (minute, kind), count in batch.fetches.items()],
-    )
+    _count_fetches(connection, [(spider_id, *key, count) for key, count in fetches.items()])
 
 
 def _state_row(spider_id: int, state: CrawlState) -> tuple[object, ...]:

@@ -1,0 +1,35 @@
+# Two commands on a fresh machine: `make demo` and `make test`. Both set themselves up.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_FLAGS := --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test lint benchmarks clean
+
+demo: $(VENV)/.ready
+	$(BIN)/python example_project/demo.py $(DEMO_ARGS)
+
+test: $(VENV)/.ready-test lint
+	$(BIN)/python -m pytest --cov --cov-report=term-missing:skip-covered tests $(TEST_ARGS)
+
+lint: $(VENV)/.ready-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+benchmarks: $(VENV)/.ready-test
+	set -e; for script in benchmarks/*.py; do $(BIN)/python $$script; done
+
+# A virtual environment with the package; made anew when the pinned versions or the package's needs change.
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable .
+	touch $@
+
+$(VENV)/.ready-test: $(VENV)/.ready
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable '.[test]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) .coverage* .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,17 @@
+"""Crawl tests drive real Scrapy, in processes of their own, against a real local web server."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from site_under_test import Site  # noqa: E402
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site(hosts=3) as running:
+        yield running
