@@ -144,6 +144,7 @@ def create_views() -> None:
         JOIN spider ON spider.id = page.spider_id
         JOIN host ON host.id = page.host_id
     """)
+    # By "host_id + 0": along the index on host_id, SQLite would look up the pages one by one.
     execute(f"""
         CREATE VIEW v_hosts AS
         SELECT host.name AS host,
@@ -153,8 +154,8 @@ def create_views() -> None:
             host.failures, host.audits, host.false_not_modified
         FROM host
         LEFT JOIN (
-            SELECT host_id, count(*) AS pages, sum(visits) AS visits, sum(changes) AS changes
-            FROM page GROUP BY host_id
+            SELECT host_id + 0 AS host_id, count(*) AS pages, sum(visits) AS visits, sum(changes) AS changes
+            FROM page GROUP BY host_id + 0
         ) AS total ON total.host_id = host.id
     """)
     execute(f"""

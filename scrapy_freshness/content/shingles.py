@@ -5,11 +5,11 @@ Japanese, Thai, Lao, Khmer, Burmese, ...) and emoji count every character as a w
 what is fixed below rather than asked of the Unicode database, whose answer changes with its version.
 
 The hashes are part of the stored state, so they never depend on process, machine or library version:
-with arithmetic modulo 2**64, M = 0x9E3779B97F4A7C15 and
-mix(x) = y ^ (y >> 32) where y = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93,
+with arithmetic modulo 2**64, A = 0x9E3779B97F4A7C15, B = 0xD1342543DE82EF95 and C = 0xD6E8FEB86659FD93,
 
-* a word of code points c_0 ... c_n hashes to mix(sum of c_i * M**(i + 1)),
-* a shingle of words w_0 ... w_k hashes to the upper half of mix(sum of w_j * M**(k - j)).
+* a word of code points c_0, c_1, ... hashes to the sum of c_i * A**(i + 1),
+* a shingle of words w_1, ..., w_k hashes to the upper 32 bits of (s ^ (s >> 32)) * C, where s is the sum of
+  w_j * B**(k - j).
 """
 
 import sys
@@ -17,9 +17,9 @@ import sys
 import numpy as np
 from numpy.typing import NDArray
 
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_INVERSE = np.uint64(pow(0x9E3779B97F4A7C15, -1, 2**64))
-_MIXER = np.uint64(0xD6E8FEB86659FD93)
+_A = 0x9E3779B97F4A7C15
+_B = np.uint64(0xD1342543DE82EF95)
+_C = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
 
 _SEPARATOR, _LETTER, _WORD = 0, 1, 2  # a _WORD character is a word by itself
@@ -67,9 +67,9 @@ def _character_kinds() -> NDArray[np.uint8]:
     return kinds
 
 
-def _powers(base: np.uint64, count: int) -> NDArray[np.uint64]:
+def _powers(base: int, count: int) -> NDArray[np.uint64]:
     """base**0, base**1, ... modulo 2**64."""
-    factors = np.full(count, base)
+    factors = np.full(count, base, np.uint64)
     factors[0] = 1
     powers = np.multiply.accumulate(factors)
     powers.flags.writeable = False
@@ -77,8 +77,9 @@ def _powers(base: np.uint64, count: int) -> NDArray[np.uint64]:
 
 
 _KINDS = _character_kinds()
-_POWERS = _powers(_MULTIPLIER, 32_769)
-_INVERSE_POWERS = _powers(_INVERSE, 32_769)
+_A_INVERSE = pow(_A, -1, 2**64)
+_POWERS = _powers(_A, 32_769)  # enough for most pages
+_INVERSE_POWERS = _powers(_A_INVERSE, 32_769)
 
 
 def word_hashes(text: str) -> NDArray[np.uint64]:
@@ -105,11 +106,12 @@ def word_hashes(text: str) -> NDArray[np.uint64]:
 
     # Powers count from the beginning of the text; the inverse powers shift them to that of the word.
     is_short = count < _POWERS.size
-    powers = _POWERS if is_short else _powers(_MULTIPLIER, count + 1)
-    inverse_powers = _INVERSE_POWERS if is_short else _powers(_INVERSE, count + 1)
+    powers = _POWERS if is_short else _powers(_A, count + 1)
+    inverse_powers = _INVERSE_POWERS if is_short else _powers(_A_INVERSE, count + 1)
     terms = characters * powers[1 : count + 1]
     terms *= in_word
-    return _mixed(np.add.reduceat(terms, starts) * inverse_powers.take(starts))
+    sums: NDArray[np.uint64] = np.add.reduceat(terms, starts)
+    return sums * inverse_powers.take(starts)
 
 
 def shingle_hashes(hashes: NDArray[np.uint64], words: int) -> NDArray[np.uint32]:
@@ -126,9 +128,11 @@ def shingle_hashes(hashes: NDArray[np.uint64], words: int) -> NDArray[np.uint32]
     count = hashes.size - length + 1
     sums = hashes[:count].copy()
     for place in range(1, length):
-        sums *= _MULTIPLIER
+        sums *= _B
         sums += hashes[place : place + count]
-    return (_mixed(sums) >> _HALF).astype(np.uint32)
+    sums ^= sums >> _HALF
+    sums *= _C
+    return (sums >> _HALF).astype(np.uint32)
 
 
 def distinct(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -152,11 +156,3 @@ def shingles(text: str, words: int) -> NDArray[np.uint32]:
     (1, 0)
     """
     return distinct(shingle_hashes(word_hashes(text), words))
-
-
-def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Every bit depends on every bit."""
-    hashes ^= hashes >> _HALF
-    hashes *= _MIXER
-    hashes ^= hashes >> _HALF
-    return hashes

@@ -101,7 +101,8 @@ def next_page_id(connection: Connection, spider_id: int) -> int:
 def has_url(url: str) -> ColumnElement[bool]:
     """The condition that a page has exactly this URL, in the form that the index on URLs answers."""
     url = clean(url)
-    return and_(url_start == url[:URL_INDEXED], page.c.url == url)
+    # Concatenated, because from "url = x" SQLite would compute the start of it, and not use the index.
+    return and_(url_start == url[:URL_INDEXED], page.c.url.concat("") == url)
 
 
 def number_of(table: Table, name: str) -> ScalarSelect[int]:

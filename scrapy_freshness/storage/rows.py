@@ -6,14 +6,14 @@ whole batch for one value, and the two databases must keep the same:
 * Text: NUL and lone surrogates, which PostgreSQL or UTF-8 cannot hold, become U+FFFD. Host names end
   after 255 characters, the longest that DNS knows.
 * Numbers: plain ``int`` and ``float``, also if numpy made them. NaN becomes None where a number may be
-  missing, else the default of the field. A status code or priority outside its column is cut to its limits.
+  missing, else the default of the field. Status codes and priorities are cut to what their columns hold.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import RowMapping, select
 
 from scrapy_freshness.model import HostRecord, Outcome, PageKind, PageRecord, PageStatus, VisitRecord
 from scrapy_freshness.storage.schema import host, page, page_detail
@@ -114,7 +114,7 @@ def records_from(rows: Iterable[Iterable[Any]]) -> list[PageRecord]:
     return records
 
 
-def visits_from(rows: Iterable[Mapping[str, Any]]) -> list[VisitRecord]:
+def visits_from(rows: Iterable[RowMapping]) -> list[VisitRecord]:
     """The records of rows of table ``visit``."""
     return [
         VisitRecord(

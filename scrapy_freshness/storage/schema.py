@@ -34,7 +34,7 @@ from sqlalchemy import (
 #: Characters of a URL that are indexed; PostgreSQL cannot index more than 2,700 bytes.
 URL_INDEXED = 200
 
-#: Page ids of spider number n start here times (n - 1), so that crawls of two spiders never give out the same.
+#: How many page ids each spider has for itself, so that two crawls never give out the same.
 PAGE_IDS_PER_SPIDER = 1 << 40
 
 metadata = MetaData(

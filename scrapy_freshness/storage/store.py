@@ -141,7 +141,7 @@ class Store:
             return reading.page_count(connection, spider_name)
 
     def next_page_id(self, spider_name: str) -> int:
-        """The first id for new pages of a spider; all above it are free too, and no other spider gets them."""
+        """The first id for new pages of a spider; those above are free too, and no other spider's."""
         spider_id = self._spider_id(spider_name)
         with self.reading() as connection:
             return reading.next_page_id(connection, spider_id)

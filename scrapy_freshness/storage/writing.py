@@ -34,7 +34,7 @@ _upsert_pages = upsert(
     page.c.keys(),
     ["page_id"],
     [
-        *replacing(name for name in page.c.keys() if name not in _FIXED),
+        *replacing(column.name for column in page.c if column.name not in _FIXED),
         "last_visit_id = coalesce(excluded.last_visit_id, page.last_visit_id)",
     ],
 )

@@ -1,0 +1,157 @@
+"""Which pages are there, and what happened to this one? For commands and the dashboard."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, select, true
+
+from scrapy_freshness.model import PageKind, PageStatus, VisitRecord
+from scrapy_freshness.storage.reading import has_url, number_of
+from scrapy_freshness.storage.rows import clean, host_name, visits_from
+from scrapy_freshness.storage.schema import host, page, spider, url_start, visit
+from scrapy_freshness.storage.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageReport:
+    """The numbers of one page; fields as in `PageRecord`."""
+
+    page_id: int
+    spider: str
+    host: str
+    url: str
+    status: PageStatus
+    kind: PageKind
+    priority: int
+    importance: float
+    discovered_at: float
+    last_visit_at: float | None
+    last_change_at: float | None
+    not_before: float
+    visits: int
+    changes: int
+    failures: int
+    change_rate: float
+    change_rate_low: float
+    change_rate_high: float
+    http_status: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageFilter:
+    """Which pages; None means any."""
+
+    spider: str | None = None
+    host: str | None = None
+    status: PageStatus | None = None
+    url_contains: str | None = None  #: upper and lower case are the same
+
+    def condition(self, connection: Connection) -> ColumnElement[bool]:
+        """The filter in SQL."""
+        conditions: list[ColumnElement[bool]] = [true()]
+        if self.spider is not None:
+            conditions.append(page.c.spider_id == number_of(spider, clean(self.spider)))
+        if self.host is not None:
+            conditions.append(page.c.host_id == number_of(host, host_name(self.host)))
+        if self.status is not None:
+            conditions.append(page.c.status == int(self.status))
+        if self.url_contains is not None:
+            # The plain LIKE of SQLite ignores case already, and twice as fast.
+            contains = page.c.url.contains if connection.dialect.name == "sqlite" else page.c.url.icontains
+            conditions.append(contains(clean(self.url_contains), autoescape=True))
+        return and_(*conditions)
+
+
+ANY_PAGE = PageFilter()
+
+#: What pages can be sorted by.
+PAGE_ORDERS: dict[str, ColumnElement[Any]] = {
+    "url": url_start,
+    "host": host.c.name,
+    **{
+        column.name: column
+        for column in page.c
+        if column.name not in ("page_id", "fingerprint", "spider_id", "host_id", "last_visit_id", "url")
+    },
+}
+_MAY_BE_MISSING = {column.name for column in page.c if column.nullable}
+
+
+def pages(
+    store: Store,
+    which: PageFilter = ANY_PAGE,
+    *,
+    order: str = "url",
+    descending: bool = False,
+    limit: int = 50,
+    offset: int = 0,
+) -> list[PageReport]:
+    """Some pages, in an order of `PAGE_ORDERS`; those without a value come last."""
+    keys = _order(order, descending, indexed=which == ANY_PAGE)
+    with store.reading() as connection:
+        # First the ids alone: a million of them are sorted five times as fast as whole rows.
+        chosen = select(page.c.page_id).where(which.condition(connection)).order_by(*keys)
+        if order == "host":
+            chosen = chosen.join_from(page, host, host.c.id == page.c.host_id)
+        chosen_ids = chosen.limit(limit).offset(offset).subquery()
+        query = _page_query.join(chosen_ids, chosen_ids.c.page_id == page.c.page_id)
+        return _page_reports(connection, query.order_by(*keys))
+
+
+def count_pages(store: Store, which: PageFilter = ANY_PAGE) -> int:
+    """How many pages there are."""
+    with store.reading() as connection:
+        query = select(func.count()).select_from(page).where(which.condition(connection))
+        return connection.scalar(query) or 0
+
+
+def find_pages(store: Store, url: str) -> list[PageReport]:
+    """The pages with exactly this URL: none, one, or one for each spider and variant of the request."""
+    with store.reading() as connection:
+        return _page_reports(connection, _page_query.where(has_url(url)).order_by(page.c.page_id))
+
+
+def page_visits(store: Store, page_id: int, limit: int = 100) -> list[VisitRecord]:
+    """The last visits of a page, newest first."""
+    # From the last visit back, link by link. After the log was pruned a link may point to nothing, or to an
+    # id that was given out again; it then leads to another page or forwards.
+    own = visit.c.page_id == page_id
+    last = select(page.c.last_visit_id).where(page.c.page_id == page_id).scalar_subquery()
+    chain = select(visit).where(own, visit.c.id == last).cte("chain", recursive=True)
+    chain = chain.union_all(
+        select(visit).where(own, visit.c.id == chain.c.previous_id, visit.c.id < chain.c.id)
+    )
+    with store.reading() as connection:
+        rows = connection.execute(select(chain).limit(limit)).mappings().all()
+    return visits_from(rows)
+
+
+_page_query = (
+    select(
+        *(page.c[field.name] for field in fields(PageReport) if field.name not in ("spider", "host")),
+        spider.c.name.label("spider"),
+        host.c.name.label("host"),
+    )
+    .join_from(page, spider, spider.c.id == page.c.spider_id)
+    .join(host, host.c.id == page.c.host_id)
+)
+
+
+def _order(order: str, descending: bool, *, indexed: bool) -> list[ColumnElement[Any]]:
+    if order not in PAGE_ORDERS:
+        raise ValueError(f"pages can be sorted by {', '.join(PAGE_ORDERS)}, not by {order}")
+    keys = [PAGE_ORDERS[order], page.c.page_id]
+    if order == "url" and not indexed:
+        keys[0] = page.c.url  # walking along the index until enough pages pass a filter may take long
+    if descending:
+        keys = [key.desc() for key in keys]
+    if order in _MAY_BE_MISSING:
+        keys[0] = keys[0].nulls_last()
+    return keys
+
+
+def _page_reports(connection: Connection, query: Select[Any]) -> list[PageReport]:
+    return [
+        PageReport(**{**row, "status": PageStatus(row["status"]), "kind": PageKind(row["kind"])})
+        for row in connection.execute(query).mappings()
+    ]

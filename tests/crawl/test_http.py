@@ -1,0 +1,205 @@
+"""What answers do to visits: validators, tombstones, back-off, redirects."""
+
+import time
+from collections.abc import Mapping
+from email.utils import formatdate
+from pathlib import Path
+
+from crawling import Crawled, crawl
+from site_under_test import Answer, Page, Site, html
+
+from scrapy_freshness.model import PageRecord, PageStatus
+from scrapy_freshness.storage import reports
+
+
+def page_record(done: Crawled, url: str) -> PageRecord:
+    with done.store() as store:
+        (found,) = reports.find_pages(store, url)
+        (record,) = store.load_records([found.page_id])
+        return record
+
+
+def with_etag(versions: list[str]) -> Page:
+    """A page with an ETag that answers 304 when it is asked with the right one."""
+
+    def answer(headers: Mapping[str, str], count: int) -> Answer:
+        text = versions[min(count, len(versions) - 1)]
+        tag = f'"{text}"'
+        if headers.get("If-None-Match") == tag:
+            return Answer(status=304, headers={"ETag": tag})
+        return Answer(html(text=text), headers={"ETag": tag})
+
+    return answer
+
+
+def test_a_304_is_an_unchanged_visit_without_the_callback(site: Site, tmp_path: Path) -> None:
+    site.pages |= {"/": with_etag(["one"])}
+
+    done = crawl(tmp_path, site.url(), seconds=2, settings={"FRESHNESS_AUDIT_SHARE": 0})
+
+    assert done.stat("freshness/visits/not_modified") == len(site.asked("/")) - 1 > 1
+    assert len(done.items) == 1
+    assert all(asked.headers["If-None-Match"] == '"one"' for asked in site.asked("/")[1:])
+    assert page_record(done, site.url()).history
+
+
+def test_a_date_is_sent_back_as_the_server_wrote_it(site: Site, tmp_path: Path) -> None:
+    written = "Sat, 07 Nov 2026 10:00:00 GMT"
+    site.pages |= {"/": Answer(html(), headers={"Last-Modified": written})}
+
+    crawl(tmp_path, site.url(), seconds=2)
+
+    assert {asked.headers.get("If-Modified-Since") for asked in site.asked("/")[1:]} == {written}
+
+
+def test_a_host_whose_304s_lie_is_not_asked_with_validators_any_more(site: Site, tmp_path: Path) -> None:
+    def lie(headers: Mapping[str, str], count: int) -> Answer:
+        if "If-None-Match" in headers:
+            return Answer(status=304)
+        return Answer(html(text=f"version {count}"), headers={"ETag": '"always the same"'})
+
+    site.pages |= {"/": lie}
+
+    done = crawl(tmp_path, site.url(), seconds=3)
+
+    # The first 304 is audited at once: it hides a change.
+    conditional = ["If-None-Match" in asked.headers for asked in site.asked("/")]
+    assert conditional[:3] == [False, True, False]
+    assert not any(conditional[3:])
+    with done.store() as store:
+        (host,) = store.load_hosts()
+    assert (host.audits, host.false_not_modified) == (1, 1)
+    assert len(done.items) > 3
+
+
+def test_gone_pages_become_tombstones_and_revive(site: Site, tmp_path: Path) -> None:
+    site.pages |= {
+        "/": html("/page"),
+        "/page": lambda headers, count: (
+            Answer(html(text=f"alive at {count}")) if count in (0, 4) else Answer("gone", 410)
+        ),
+    }
+    settings = {"FRESHNESS_GONE_RECHECK": "0.4s", "FRESHNESS_GONE_RECHECK_MAX": "10s"}
+
+    done = crawl(tmp_path, site.url(), seconds=6, settings=settings)
+
+    times = [asked.at for asked in site.asked("/page")]
+    assert len(times) >= 5
+    # Looks at a tombstone are ever further apart.
+    gaps = [later - earlier for earlier, later in zip(times[1:4], times[2:5], strict=True)]
+    assert gaps[0] >= 0.4
+    assert gaps[1] >= 0.8
+    assert gaps[2] >= 1.6
+    texts = [item["text"] for item in done.items_of(site.url("/page"))]
+    assert texts == ["alive at 0", "alive at 4"]
+
+
+def test_a_page_that_never_was_is_remembered_as_gone(site: Site, tmp_path: Path) -> None:
+    site.pages |= {"/": html("/missing")}
+
+    done = crawl(tmp_path, site.url(), seconds=2)
+
+    assert len(site.asked("/missing")) == 1
+    assert page_record(done, site.url("/missing")).status is PageStatus.GONE
+
+
+def test_a_busy_host_is_left_alone_as_long_as_it_asks(site: Site, tmp_path: Path) -> None:
+    def busy(headers: Mapping[str, str], count: int) -> Answer:
+        if count == 1:
+            return Answer("busy", 503, {"Retry-After": "2"})
+        if count == 2:
+            now = time.time()
+            dates = {"Retry-After": formatdate(now + 3, usegmt=True), "Date": formatdate(now, usegmt=True)}
+            return Answer("busy", 429, dates)
+        return Answer(html())
+
+    site.pages |= {"/": busy, "/other": html()}
+
+    done = crawl(tmp_path, site.url(), site.url("/other", host=1), seconds=8)
+
+    times = [asked.at for asked in site.asked("/", host=0)]
+    assert times[2] - times[1] >= 2
+    assert times[3] - times[2] >= 2.9
+    assert done.stat("freshness/backed_off") == 2
+    assert done.stat("retry/count") == 0
+    # Another host is not affected.
+    assert len(site.asked("/other", host=1)) > 2 * len(times)
+
+
+def test_refusals_without_a_date_double_the_pause(site: Site, tmp_path: Path) -> None:
+    site.pages |= {"/": Answer("no", 503)}
+
+    crawl(tmp_path, site.url(), seconds=4, settings={"FRESHNESS_BACKOFF": "0.4s", "FRESHNESS_BACKOFF_MAX": "2s"})
+
+    times = [asked.at for asked in site.asked("/")]
+    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    for gap, least in zip(gaps, [0.4, 0.8, 1.6], strict=False):
+        assert gap >= least
+
+
+def test_a_temporary_redirect_belongs_to_the_page_asked_for(site: Site, tmp_path: Path) -> None:
+    site.pages |= {
+        "/from": Answer(status=302, headers={"Location": site.url("/to", host=1)}),
+        "/to": lambda headers, count: Answer(html(text=f"v{count}"), headers={"ETag": f'"{count}"'}),
+    }
+
+    done = crawl(tmp_path, site.url("/from"), seconds=2)
+
+    assert len(site.asked("/from")) == len(site.asked("/to")) > 2
+    assert not any("If-None-Match" in asked.headers for asked in site.log)
+    record = page_record(done, site.url("/from"))
+    assert record.status is PageStatus.ACTIVE
+    assert record.etag is None
+    assert record.changes == len(site.asked("/to")) - 1
+
+
+def test_a_permanent_redirect_moves_the_page(site: Site, tmp_path: Path) -> None:
+    site.pages |= {
+        "/old": lambda headers, count: (
+            Answer(html(text="before"), headers={"ETag": '"old"'})
+            if count == 0
+            else Answer(status=301, headers={"Location": site.url("/new", host=1)})
+        ),
+        "/new": lambda headers, count: Answer(html(text=f"after {count}")),
+    }
+
+    done = crawl(tmp_path, site.url("/old"), seconds=3)
+
+    assert len(site.asked("/old")) == 2
+    assert len(site.asked("/new")) > 2
+    # The validator of the old page does not leak to the new one.
+    assert "If-None-Match" in site.asked("/old")[1].headers
+    assert not any("If-None-Match" in asked.headers for asked in site.asked("/new"))
+    assert page_record(done, site.url("/old")).status is PageStatus.MOVED
+    moved = page_record(done, site.url("/new", host=1))
+    assert moved.host == "127.0.0.2"
+    assert moved.status is PageStatus.ACTIVE
+    assert [item["text"] for item in done.items][:2] == ["before", "after 0"]
+
+
+def test_server_errors_are_failed_visits_with_growing_pauses(site: Site, tmp_path: Path) -> None:
+    site.pages |= {"/": html("/bad"), "/bad": Answer("oops", 500)}
+
+    done = crawl(tmp_path, site.url(), seconds=3, settings={"RETRY_TIMES": 1})
+
+    assert done.stat("freshness/visits/failed") >= 2
+    assert len(site.asked("/bad")) == 2 * done.stat("freshness/visits/failed")
+    record = page_record(done, site.url("/bad"))
+    assert record.failures == done.stat("freshness/visits/failed")
+    assert record.http_status == 500
+
+
+def test_byte_noise_is_not_a_change_and_binary_bodies_are_compared_whole(site: Site, tmp_path: Path) -> None:
+    site.pages |= {
+        "/noisy": lambda headers, count: Answer(
+            f"<html><!-- {count} --><script>x={count}</script><body><p data-n='{count}'>same text</p></body>"
+        ),
+        "/picture": lambda headers, count: Answer(
+            b"\x89PNG\r\n\x1a\n" + bytes([0, min(count, 2)]), headers={"Content-Type": "image/png"}
+        ),
+    }
+
+    done = crawl(tmp_path, site.url("/noisy"), site.url("/picture"), seconds=3)
+
+    assert page_record(done, site.url("/noisy")).changes == 0
+    assert page_record(done, site.url("/picture")).changes == 2
