@@ -146,7 +146,7 @@ def main() -> int:
     rng = np.random.default_rng(2026)
     results = [speed(rng), accuracy(rng)]
     for table, _ in results:
-        Console().print(table)
+        Console(width=100).print(table)
     return 0 if all(passed for _, passed in results) else 1
 
 

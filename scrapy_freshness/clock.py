@@ -18,15 +18,13 @@ class SystemClock:
     """
 
     def __init__(self) -> None:
-        self._wall = time.time()
-        self._monotonic = time.monotonic()
-        self._now = self._wall
+        self._offset = time.time() - time.monotonic()
 
     def now(self) -> float:
-        wall, monotonic = time.time(), time.monotonic()
-        self._now += max(wall - self._wall, monotonic - self._monotonic)
-        self._wall, self._monotonic = wall, monotonic
-        return self._now
+        monotonic = time.monotonic()
+        # The largest offset seen, not a sum of steps: errors of reading two clocks must not add up.
+        self._offset = max(self._offset, time.time() - monotonic)
+        return monotonic + self._offset
 
 
 class ManualClock:

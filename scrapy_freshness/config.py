@@ -22,6 +22,7 @@ from scrapy_freshness.units import (
     size,
     switch,
     text,
+    whole,
     words,
 )
 
@@ -101,9 +102,10 @@ class Config:
         name="PRIOR_UNCHANGED_AFTER",
     )
     shingle_words: int = setting(5, positive_int, "Words in a fragment (shingle) of a page.")
-    sketch_size: int = setting(64, positive_int, "Fragments kept of each version (bottom-m sketch).")
-    max_profiles: int = setting(5, positive_int, "Change profiles kept of each page.", name="PROFILES")
-    profile_length: int = setting(12, positive_int, "Observations kept in a change profile.")
+    # Their bounds are those of the bytes in which content.profiles stores them.
+    sketch_size: int = setting(64, whole(1, 65_535), "Fragments kept of each version (bottom-m sketch).")
+    max_profiles: int = setting(5, whole(1, 255), "Change profiles kept of each page.", name="PROFILES")
+    profile_length: int = setting(12, whole(2, 65_535), "Observations kept in a change profile.")
     min_divergence: float = setting(
         0.0, share, "A page counts as changed only if at least this share of its fragments differs."
     )
@@ -140,9 +142,7 @@ class Config:
     flush_seconds: float = setting(
         "1s", duration, "How often what was learned is written to the database.", name="FLUSH_INTERVAL"
     )
-    cache_pages: int = setting(
-        10_000, positive_int, "Records of pages kept in memory, about 3 kB each."
-    )
+    cache_pages: int = setting(10_000, positive_int, "Records of pages kept in memory, about 3 kB each.")
     visit_log_seconds: float = setting(
         "90d", duration, "How long single visits are kept in the database; 0 keeps all.", name="VISIT_LOG"
     )

@@ -73,6 +73,7 @@ class PageRecord:
     etag: str | None = None
     last_modified: str | None = None
     content_hash: int | None = None  #: of the normalised content of the copy
+    body_hash: int | None = None  #: of the bytes of the copy
     http_status: int | None = None  #: of the last answer
     run_callback: bool = False  #: the spider has not (fully) processed the copy; show it the page again
     history: bytes = b""  #: estimation.history

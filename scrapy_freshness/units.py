@@ -1,5 +1,6 @@
 """Turn what users write in settings and options ("2/s", "57h", "2MB") into numbers, or refuse it."""
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,9 +17,8 @@ def rate(value: Any) -> float:
     >>> rate("2/s"), rate("7200/h"), rate("86400/day")
     (2.0, 2.0, 1.0)
     """
-    number, _, unit = str(value).partition("/")
-    per_second = _number(number) / _SECONDS[unit.strip().lower()] if unit else _number(number)
-    return _above_zero(per_second)
+    number, slash, unit = str(value).partition("/")
+    return _above_zero(_number(number) / (_SECONDS[unit.strip().lower()] if slash else 1))
 
 
 def duration(value: Any) -> float:
@@ -42,7 +42,8 @@ def size(value: Any) -> int:
     match = re.fullmatch(r"\s*([\d.]+)\s*([a-zA-Z]*)\s*", str(value))
     if match is None:
         raise ValueError
-    return int(_above_zero(_number(match[1]) * _BYTES[match[2].lower()]))
+    number = _above_zero(_number(match[1]) * _BYTES[match[2].lower()])
+    return positive_int(int(number))
 
 
 def switch(value: Any) -> bool:
@@ -115,29 +116,45 @@ def choice(*options: str) -> Callable[[Any], str]:
     return parse
 
 
+def text(value: Any) -> str:
+    """Parse a string."""
+    if not isinstance(value, str):
+        raise ValueError
+    return value
+
+
+def whole(least: int, most: int) -> Callable[[Any], int]:
+    """Make a parser that takes a whole number from *least* to *most*."""
+
+    def parse(value: Any) -> int:
+        try:
+            number = positive_int(value)
+        except ValueError:
+            number = least - 1
+        if not least <= number <= most:
+            raise ValueError(f"write a whole number from {least} to {most}")
+        return number
+
+    return parse
+
+
 def _number(value: Any) -> float:
-    number = float(value)
-    if number != number or number in {float("inf"), float("-inf")}:
+    number = float(str(value))  # by way of text: True is no number, and no integer is too large
+    if not math.isfinite(number):
         raise ValueError
     return number
 
 
 def _above_zero(number: float) -> float:
-    if number <= 0:
+    if not 0 < number < math.inf:
         raise ValueError
     return number
 
 
 def _at_least_zero(number: float) -> float:
-    if number < 0:
+    if not 0 <= number < math.inf:
         raise ValueError
     return number
-
-
-def text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError
-    return value
 
 
 #: Remedy shown when a parser refuses without saying why.

@@ -6,6 +6,7 @@ Where the server comes from, first match wins: ``TEST_DATABASE_URL`` (a server t
 
 import importlib.util
 import os
+import pwd
 import shlex
 import shutil
 import subprocess
@@ -15,6 +16,8 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -51,9 +54,9 @@ class Server:
 
     def url(self, database: str) -> str:
         """The URL of a database on this server."""
-        parts = conninfo_to_dict(self._conninfo)
-        user = f"{parts['user']}:{parts['password']}" if "password" in parts else parts.get("user", "")
-        host, port = str(parts.get("host", "localhost")), parts.get("port", 5432)
+        parts = {key: quote(str(value), safe="/") for key, value in conninfo_to_dict(self._conninfo).items()}
+        user = ":".join(parts[key] for key in ("user", "password") if key in parts)
+        host, port = parts.get("host", "localhost"), parts.get("port", "5432")
         if host.startswith("/"):
             return f"postgresql://{user}@/{database}?host={host}&port={port}"
         return f"postgresql://{user}@{host}:{port}/{database}"
@@ -71,19 +74,25 @@ def postgres_server() -> Iterator[Server]:
         return
     account = unprivileged_account()
     directory = make_directory(account)
-    bin_directory = usable_binaries(find_binaries(), directory, account)
-    run_as_account(
-        [bin_directory / "initdb", "-N", "-A", "trust", "-U", "freshness", "-E", "UTF8", "--locale=C"]
-        + ["-D", directory / "data"],
-        account,
-    )
-    command = [bin_directory / "postgres", "-D", directory / "data", "-k", directory, "-h", "", "-F"]
-    for setting in ("full_page_writes=off", "synchronous_commit=off", "max_connections=40"):
-        command += ["-c", setting]
+    try:
+        binaries = usable_binaries(find_binaries(), directory, account)
+        with running_server(binaries, directory, account) as conninfo:
+            yield Server(conninfo)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextmanager
+def running_server(binaries: Path, directory: Path, account: dict[str, Any]) -> Iterator[str]:
+    """A server in an empty directory; gives the way to connect to it."""
+    data, log = directory / "data", directory / "log"
+    options = shlex.split("-N -A trust -U freshness -E UTF8 --locale=C")
+    run([binaries / "initdb", *options, "-D", data], account)
+    options = shlex.split("-h '' -F -c full_page_writes=off -c synchronous_commit=off -c max_connections=40")
+    server = [binaries / "postgres", "-D", data, "-k", directory, *options]
     script = UNTIL_END_OF_INPUT.format(
-        command=shlex.join(map(str, command)), directory=shlex.quote(str(directory))
+        command=shlex.join(map(str, server)), directory=shlex.quote(str(directory))
     )
-    log = directory / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(
             ["/bin/sh", "-c", script],
@@ -96,11 +105,10 @@ def postgres_server() -> Iterator[Server]:
         )
     try:
         conninfo = make_conninfo("", host=str(directory), user="freshness", dbname="postgres")
-        wait_until_ready(conninfo, process, log)
-        yield Server(conninfo)
+        wait_until_ready(conninfo, log)
+        yield conninfo
     finally:
         process.communicate(timeout=60)
-        shutil.rmtree(directory, ignore_errors=True)  # what the account could not remove
 
 
 def find_binaries() -> Path:
@@ -122,32 +130,28 @@ def find_binaries() -> Path:
     )
 
 
-def unprivileged_account() -> dict[str, object]:
-    """Arguments of ``subprocess`` that give up root; PostgreSQL refuses to run as root."""
+def unprivileged_account() -> dict[str, Any]:
+    """Arguments of ``subprocess`` that give up root, because PostgreSQL refuses to run as root."""
     if os.getuid() != 0:
         return {}
-    return {
-        "user": "nobody",
-        "group": "nogroup" if _group_exists("nogroup") else "nobody",
-        "extra_groups": [],
-    }
+    return {"user": "nobody", "group": pwd.getpwnam("nobody").pw_gid, "extra_groups": []}
 
 
-def make_directory(account: dict[str, object]) -> Path:
+def make_directory(account: dict[str, Any]) -> Path:
     """A temporary directory of that account, with a path short enough for a socket."""
     directory = Path(tempfile.mkdtemp(prefix="freshness-pg-"))
     if len(str(directory) + SOCKET_NAME) > MAX_SOCKET_PATH:
         directory.rmdir()
         directory = Path(tempfile.mkdtemp(prefix="freshness-pg-", dir="/tmp"))
     if account:
-        shutil.chown(directory, str(account["user"]), str(account["group"]))
+        shutil.chown(directory, account["user"], account["group"])
     return directory
 
 
-def usable_binaries(bin_directory: Path, directory: Path, account: dict[str, object]) -> Path:
+def usable_binaries(bin_directory: Path, directory: Path, account: dict[str, Any]) -> Path:
     """The binaries, copied where the account can read them if their place is private (a venv below /root)."""
     try:
-        run_as_account([bin_directory / "postgres", "--version"], account)
+        run([bin_directory / "postgres", "--version"], account)
     except PermissionError:
         installation = bin_directory.parent
         copy = directory / "server" / installation.parent.name / installation.name
@@ -159,27 +163,21 @@ def usable_binaries(bin_directory: Path, directory: Path, account: dict[str, obj
     return bin_directory
 
 
-def run_as_account(command: list[str | Path], account: dict[str, object]) -> None:
+def run(command: list[str | Path], account: dict[str, Any]) -> None:
     """Run a command to its end; what it said is in the error if it fails."""
     result = subprocess.run(command, cwd="/", capture_output=True, text=True, **account)
     if result.returncode:
         raise RuntimeError(f"{shlex.join(map(str, command))} failed:\n{result.stdout}{result.stderr}")
 
 
-def wait_until_ready(conninfo: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_until_ready(conninfo: str, log: Path) -> None:
     """Return when the server takes connections."""
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
+    while True:
         try:
             psycopg.connect(conninfo).close()
-        except psycopg.OperationalError:
-            time.sleep(0.05)
-        else:
             return
-    raise RuntimeError(f"PostgreSQL did not start:\n{log.read_text(errors='replace')}")
-
-
-def _group_exists(name: str) -> bool:
-    import grp
-
-    return any(group.gr_name == name for group in grp.getgrall())
+        except psycopg.OperationalError as error:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"PostgreSQL did not start:\n{log.read_text(errors='replace')}") from error
+            time.sleep(0.05)

@@ -69,7 +69,6 @@ def create_tables() -> None:
         sa.Column("url", sa.Text, nullable=False),
         sa.PrimaryKeyConstraint("page_id", name="pk_page"),
         sa.UniqueConstraint("fingerprint", "spider_id", name="uq_page_fingerprint_spider_id"),
-        postgresql_with={"fillfactor": "85"},
     )
     op.create_index("ix_page_host_id", "page", ["host_id"])
     op.create_index("ix_page_url", "page", [sa.text("substr(url, 1, 200)")])
@@ -80,11 +79,11 @@ def create_tables() -> None:
         sa.Column("etag", sa.Text),
         sa.Column("last_modified", sa.Text),
         sa.Column("content_hash", sa.BigInteger),
+        sa.Column("body_hash", sa.BigInteger),
         sa.Column("run_callback", sa.Boolean, nullable=False),
         sa.Column("history", sa.LargeBinary, nullable=False),
         sa.Column("profiles", sa.LargeBinary, nullable=False),
         sa.PrimaryKeyConstraint("page_id", name="pk_page_detail"),
-        postgresql_with={"fillfactor": "85"},
     )
     op.create_table(
         "visit",
@@ -127,6 +126,10 @@ def create_tables() -> None:
         sa.PrimaryKeyConstraint("spider_id", name="pk_crawl"),
     )
 
+    if op.get_bind().dialect.name == "postgresql":
+        for table in ("page", "page_detail"):  # room in every block to update a row beside its old version
+            op.execute(f"ALTER TABLE {table} SET (fillfactor = 85)")
+
 
 def create_views() -> None:
     execute(f"""
@@ -144,7 +147,7 @@ def create_views() -> None:
         JOIN spider ON spider.id = page.spider_id
         JOIN host ON host.id = page.host_id
     """)
-    # By "host_id + 0": along the index on host_id, SQLite would look up the pages one by one.
+    # By a cast: along the index on the bare column, SQLite would look up the pages one by one.
     execute(f"""
         CREATE VIEW v_hosts AS
         SELECT host.name AS host,
@@ -154,8 +157,9 @@ def create_views() -> None:
             host.failures, host.audits, host.false_not_modified
         FROM host
         LEFT JOIN (
-            SELECT host_id + 0 AS host_id, count(*) AS pages, sum(visits) AS visits, sum(changes) AS changes
-            FROM page GROUP BY host_id + 0
+            SELECT CAST(host_id AS integer) AS host_id, count(*) AS pages, sum(visits) AS visits,
+                sum(changes) AS changes
+            FROM page GROUP BY CAST(host_id AS integer)
         ) AS total ON total.host_id = host.id
     """)
     execute(f"""

@@ -7,12 +7,14 @@ imports this one for every command of its own.
 
 import argparse
 import importlib
+import os
 import sys
 from typing import Any
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
+from scrapy_freshness.commands.human import safe
 from scrapy_freshness.errors import FreshnessError
 
 #: Subcommand -> one line of help; the module has the same name.
@@ -22,10 +24,13 @@ SUBCOMMANDS = {
     "show": "everything known about one page",
     "why": "why a page is visited when it is",
     "settings": "reference of all settings",
-    "db": "upgrade, check or repair the database",
+    "db": "upgrade or check the database, rename a spider in it",
     "forget": "remove a page or a host",
     "export": "write all pages as JSON Lines or CSV",
 }
+
+#: Exit code after Ctrl-C, as shells have it.
+INTERRUPTED = 130
 
 
 class FreshnessCommand(ScrapyCommand):
@@ -48,40 +53,65 @@ class FreshnessCommand(ScrapyCommand):
         parser.epilog = "\n".join(
             ["subcommands:", *lines, "", "`scrapy freshness SUBCOMMAND -h` tells more about one."]
         )
+        _add_common_options(parser, default=None)
         parser.add_argument("subcommand", nargs="?", choices=SUBCOMMANDS, metavar="SUBCOMMAND")
         parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if opts.subcommand is None:
             raise UsageError("name a subcommand: " + ", ".join(SUBCOMMANDS), print_help=False)
-        module = importlib.import_module(f"scrapy_freshness.commands.{opts.subcommand}")
-        parser = argparse.ArgumentParser(
-            prog=f"scrapy freshness {opts.subcommand}",
-            description=module.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        _add_common_options(parser)
-        module.add_options(parser)
-        options = parser.parse_args(opts.rest)
-        self.exitcode = run_subcommand(module, self.settings, options)
+        if args:
+            raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
+        try:
+            module = importlib.import_module(f"scrapy_freshness.commands.{opts.subcommand}")
+            options = parse(module, opts.subcommand, opts.rest, opts)
+            self.exitcode = run_subcommand(module, self.settings, options)
+        except KeyboardInterrupt:
+            self.exitcode = INTERRUPTED
 
 
-def run_subcommand(module: Any, settings: Any, options: argparse.Namespace) -> int:
+def parse(
+    module: Any, name: str, arguments: list[str], before: argparse.Namespace | None = None
+) -> argparse.Namespace:
+    """The options of a subcommand; common ones may have been given *before* its name."""
+    parser = argparse.ArgumentParser(
+        prog=f"scrapy freshness {name}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_common_options(parser, default=argparse.SUPPRESS)
+    parser.add_argument(
+        "-s", "--set", action="append", default=[], metavar="NAME=VALUE", help="override a setting"
+    )
+    module.add_options(parser)
+    known = argparse.Namespace(
+        database=before.database if before else None, json=bool(before and before.json)
+    )
+    options = parser.parse_intermixed_args(arguments, known)
+    if not all("=" in override for override in options.set):
+        parser.error("invalid -s value, use -s NAME=VALUE")
+    return options
+
+
+def run_subcommand(module: Any, settings: Any, options: argparse.Namespace, clock: Any = None) -> int:
     """Run a subcommand; an error it raises on purpose becomes one line and exit code 1."""
     from scrapy_freshness.commands.context import Context
 
     try:
-        return int(module.run(Context.of(settings, options), options) or 0)
+        exit_code = int(module.run(Context.of(settings, options, clock), options) or 0)
+        sys.stdout.flush()
     except FreshnessError as error:
-        print(f"scrapy freshness: {error}", file=sys.stderr)
+        sys.stderr.write(f"scrapy freshness: {safe(str(error))}\n")
         return 1
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has seen enough
+        # The reader has seen enough; what is still buffered would fail once more when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    return exit_code
 
 
-def _add_common_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--database", metavar="URL", help="database to use instead of FRESHNESS_DATABASE_URL")
+def _add_common_options(parser: argparse.ArgumentParser, default: Any) -> None:
     parser.add_argument(
-        "-s", "--set", action="append", default=[], metavar="NAME=VALUE", help="override a setting"
+        "--database", metavar="URL", default=default, help="database to use instead of FRESHNESS_DATABASE_URL"
     )
+    parser.add_argument("--json", action="store_true", default=default, help="print JSON, for programs")

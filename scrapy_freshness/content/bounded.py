@@ -16,7 +16,7 @@ _UNTAGGED_BYTES = 4096  # without "<"; up to twice as many pass: 2,000 attribute
 
 # What is rewritten has at most
 _MAX_DEPTH = 256
-_MAX_FORMATTING = 8  # formatting elements open at once
+_MAX_FORMATTING = 4  # formatting elements open at once
 _MAX_ATTRIBUTE_BYTES = 2048  # in a tag
 
 _VOID = frozenset(b"area base br col embed hr img input keygen link meta param source track wbr".split())

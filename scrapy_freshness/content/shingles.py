@@ -110,8 +110,8 @@ def word_hashes(text: str) -> NDArray[np.uint64]:
     inverse_powers = _INVERSE_POWERS if is_short else _powers(_A_INVERSE, count + 1)
     terms = characters * powers[1 : count + 1]
     terms *= in_word
-    sums: NDArray[np.uint64] = np.add.reduceat(terms, starts)
-    return sums * inverse_powers.take(starts)
+    hashes: NDArray[np.uint64] = np.add.reduceat(terms, starts) * inverse_powers.take(starts)
+    return hashes
 
 
 def shingle_hashes(hashes: NDArray[np.uint64], words: int) -> NDArray[np.uint32]:

@@ -1,7 +1,7 @@
 """The words that a visitor of a page can read."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode, SelectolaxError
 
@@ -71,7 +71,7 @@ def check_selector(selector: str) -> None:
         raise ConfigError(f"{selector!r} is not a valid CSS selector; write one like 'div.article > p'")
 
 
-def _matches(node: LexborNode, selectors: Iterable[str]) -> list[LexborNode]:
+def _matches(node: LexborNode, selectors: Sequence[str]) -> list[LexborNode]:
     """Elements that any of the selectors matches, in the order of the page, some more than once."""
     try:
         return node.css(", ".join(selectors))

@@ -4,16 +4,22 @@ import logging
 import random
 from typing import Any, Self
 
-from scrapy import Request
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.utils.httpobj import urlparse_cached
 
-from scrapy_freshness.content.measure import Measurement, measure_bytes, measure_html, measure_text
+from scrapy_freshness.content.measure import (
+    Measurement,
+    hash_bytes,
+    measure_bytes,
+    measure_html,
+    measure_text,
+)
 from scrapy_freshness.crawl.extension import Freshness
 from scrapy_freshness.crawl.http import header_text, is_moved_for_good, is_redirected, retry_after_seconds
 from scrapy_freshness.crawl.slots import slot_of
-from scrapy_freshness.crawl.visiting import PageVisit, visit_of
+from scrapy_freshness.crawl.visiting import PageVisit, UnchangedPage, visit_of
 from scrapy_freshness.model import Outcome, PageRecord
 from scrapy_freshness.planning.visits import Report
 
@@ -42,6 +48,8 @@ class FreshnessDownloaderMiddleware:
         page = visit_of(request)
         if page is None or is_redirected(request) or page.is_unconditional or page.sent_validators:
             return
+        if not self._config.skip_unchanged:
+            return  # the callback needs the page itself
         record = page.visit.record
         if record.content_hash is None or record.run_callback:
             return
@@ -50,9 +58,9 @@ class FreshnessDownloaderMiddleware:
         if not self._freshness.planner.hosts.is_honest(record.host):
             return
         if record.etag:
-            request.headers["If-None-Match"] = record.etag
+            request.headers["If-None-Match"] = record.etag.encode("latin-1")
         if record.last_modified:
-            request.headers["If-Modified-Since"] = record.last_modified
+            request.headers["If-Modified-Since"] = record.last_modified.encode("latin-1")
         page.sent_validators = bool(record.etag or record.last_modified)
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
@@ -79,6 +87,11 @@ class FreshnessDownloaderMiddleware:
             self._compare(request, response, page)
         return response
 
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """A request that is not a visit and ended on its way; visits have an errback for that."""
+        if visit_of(request) is None:
+            self._freshness.take_back(request)
+
     def _not_modified(self, request: Request, response: Response, page: PageVisit) -> Request | Response:
         hosts = self._freshness.planner.hosts
         if hosts.is_audit_due(page.visit.record.host, self._config.audit_share, self._rng):
@@ -92,24 +105,30 @@ class FreshnessDownloaderMiddleware:
         page.visit.changed, page.visit.divergence = False, 0.0
         hosts.answered(page.visit.record.host)
         self._freshness.visits.close(page, self._report(Outcome.NOT_MODIFIED, response))
-        _spare_callback(request)
-        return response
+        raise self._unchanged(request, response)
 
     def _compare(self, request: Request, response: Response, page: PageVisit) -> None:
         """Compare the answer with the copy and prepare the report; unchanged pages are closed."""
         record = page.visit.record
         self._freshness.planner.hosts.answered(page.slot)
-        measurement = self._measured(response)
-        if measurement.cut:
-            self._stats.inc_value("freshness/bodies_cut")
-        changed, moved_by = self._freshness.compared(record, measurement)
+        body_hash = hash_bytes(response.body)
+        measurement: Measurement | None = None
+        changed: bool = False
+        moved_by: float | None = 0.0
+        if body_hash != record.body_hash or record.content_hash is None or is_redirected(request):
+            measurement = self._measured(response)
+            if measurement.cut:
+                self._stats.inc_value("freshness/bodies_cut")
+            changed, moved_by = self._freshness.compared(record, measurement)
         page.visit.changed, page.visit.divergence = changed, moved_by
         if page.is_audit:
             self._freshness.planner.hosts.audited(record.host, was_honest=not changed)
         outcome = Outcome.UNCHANGED
         if changed:
             outcome = Outcome.FIRST if record.last_visit_at is None else Outcome.CHANGED
-        report = self._report(outcome, response, measurement=measurement, divergence=moved_by)
+        report = self._report(
+            outcome, response, measurement=measurement, body_hash=body_hash, divergence=moved_by
+        )
         if is_redirected(request):
             report.etag = report.last_modified = None  # those of the target
             if is_moved_for_good(request):
@@ -118,7 +137,15 @@ class FreshnessDownloaderMiddleware:
         page.report = report
         if not changed and self._config.skip_unchanged and not record.run_callback and not self._by_fields:
             self._freshness.visits.close(page, report)
-            _spare_callback(request)
+            raise self._unchanged(request, response)
+
+    def _unchanged(self, request: Request, response: Response) -> UnchangedPage:
+        """End an answer here; the engine does not get to see it, so its signal is sent in its place."""
+        self._crawler.signals.send_catch_log(
+            signals.response_received, response=response, request=request, spider=self._crawler.spider
+        )
+        logger.debug("Unchanged (%d) %s", response.status, request)
+        return UnchangedPage(request.url)
 
     @property
     def _by_fields(self) -> bool:
@@ -140,12 +167,17 @@ class FreshnessDownloaderMiddleware:
         )
 
     def _measured(self, response: Response) -> Measurement:
+        if not isinstance(response, TextResponse):
+            return measure_bytes(response.body)
+        try:
+            text = response.text
+        except (LookupError, ValueError):  # the server names a codec that is none of text: base64, idna, ...
+            self._stats.inc_value("freshness/bodies_not_decoded")
+            return measure_bytes(response.body)
         if isinstance(response, HtmlResponse):
             host = urlparse_cached(response).hostname or ""
-            return measure_html(response.text, options=self._freshness.content, host=host)
-        if isinstance(response, TextResponse):
-            return measure_text(response.text, options=self._freshness.content)
-        return measure_bytes(response.body)
+            return measure_html(text, options=self._freshness.content, host=host)
+        return measure_text(text, options=self._freshness.content)
 
     def _back_off(self, slot: str, response: Response) -> None:
         now = self._freshness.clock.now()
@@ -165,14 +197,3 @@ class FreshnessDownloaderMiddleware:
             latency_seconds=latency,
             **seen,
         )
-
-
-def _spare_callback(request: Request) -> None:
-    """Let the answer end without the spider: it has seen this version."""
-    request.callback = _nothing
-    request.cb_kwargs.clear()
-    request.meta["handle_httpstatus_all"] = True
-
-
-def _nothing(response: Response) -> None:
-    """Stands in for the callback of an unchanged page."""

@@ -3,7 +3,9 @@
 import logging
 from functools import partial
 from typing import Self
+from weakref import WeakValueDictionary
 
+import numpy as np
 from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
@@ -22,7 +24,7 @@ from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of
 from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
-from scrapy_freshness.model import CrawlState, PageRecord
+from scrapy_freshness.model import CrawlState, PageRecord, PageStatus
 from scrapy_freshness.pacing.rate import ConstantRate
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.planner import Planner
@@ -31,10 +33,12 @@ from scrapy_freshness.planning.visits import Upkeep, compared
 
 logger = logging.getLogger(__name__)
 
-#: Marks a request for which the scheduler has taken a place of the budget.
+#: When the scheduler took a place of the budget for a request that has not reached the downloader yet.
 PAID_KEY = "freshness_paid"
-#: Failing flushes end the crawl after this time: it would learn nothing any more.
-_MAX_FAILING_SECONDS = 60.0
+#: A place that is not used by then is lost, as all places are that nobody takes.
+_PLACE_SECONDS = 0.1
+#: Flush intervals after which failing flushes end the crawl: it would learn nothing any more.
+_MAX_FAILING_INTERVALS = 60
 #: A visit without an end after this time was swallowed by another component.
 _LOST_SECONDS = 3600.0
 _HOUSEKEEPING_SECONDS = 60.0
@@ -62,7 +66,8 @@ class Freshness:
         self.journal = Journal(config.database_url, crawler.spidercls.name, config.cache_pages)
         self._flushing = create_looping_call(self.flush)
         self._housekeeping = create_looping_call(self._keep_house)
-        self.owners: dict[int, PageVisit] = {}  #: id of an item on its way to the pipeline -> its visit
+        #: Id of an item on its way to the pipeline -> its visit; weak, as other pipelines may drop the item.
+        self.owners: WeakValueDictionary[int, PageVisit] = WeakValueDictionary()
         self._is_open = False
 
     @classmethod
@@ -77,7 +82,7 @@ class Freshness:
             extension.journal.open()
         except FreshnessError as error:
             logger.error("The crawl cannot start: %s", error)
-            raise
+            raise error.with_traceback(None) from None  # Scrapy prints what it gets, and that line says all
         connect = crawler.signals.connect
         connect(extension.request_reached_downloader, signal=signals.request_reached_downloader)
         connect(extension.item_done, signal=signals.item_scraped)
@@ -143,12 +148,13 @@ class Freshness:
         )
 
     def request_reached_downloader(self, request: Request, spider: Spider) -> None:
-        """Count every fetch; those that did not come from the scheduler take a place of the budget now."""
+        """Count every fetch; without a place in the budget, or with one of long ago, it takes the next."""
         now = self.clock.now()
         page = visit_of(request)
-        if request.meta.pop(PAID_KEY, False):
+        paid_at = request.meta.pop(PAID_KEY, None)
+        if paid_at is not None:
             self.slots.arrived(slot_of(request) if page is None else page.slot)
-        else:
+        if paid_at is None or now - paid_at > _PLACE_SECONDS:
             self.rate.spend(now)
         kind = _kind_of_fetch(request, page)
         self.journal.count_fetch(kind, now)
@@ -181,7 +187,7 @@ class Freshness:
 
     def take_back(self, request: Request) -> None:
         """A request ended before it reached the downloader: its place in the budget is free again."""
-        if request.meta.pop(PAID_KEY, False):
+        if request.meta.pop(PAID_KEY, None) is not None:
             page = request.meta.get(META_KEY)
             self.slots.arrived(page.slot if isinstance(page, PageVisit) else slot_of(request))
             self.rate.give_back()
@@ -209,6 +215,7 @@ class Freshness:
     def _opened(self, loaded: Loaded) -> None:
         now = self.clock.now()
         self._is_open = True
+        self._shorten_pauses(loaded, now)
         self.planner.hosts.load(loaded.hosts)
         in_future = self.planner.load(loaded.pages, loaded.next_page_id, now)
         known_price = (
@@ -236,6 +243,15 @@ class Freshness:
         self._flushing.start(self.config.flush_seconds, now=False)
         self._housekeeping.start(_HOUSEKEEPING_SECONDS, now=False)
 
+    def _shorten_pauses(self, loaded: Loaded, now: float) -> None:
+        """No pause lasts longer than it may from now on: the clock or the settings may have been others."""
+        config = self.config
+        for host in loaded.hosts:
+            host.blocked_until = min(host.blocked_until, now + config.backoff_max_seconds)
+        is_gone = loaded.pages.status == PageStatus.GONE
+        longest = np.where(is_gone, config.gone_recheck_max_seconds, config.backoff_max_seconds)
+        np.minimum(loaded.pages.not_before, now + longest, out=loaded.pages.not_before)
+
     def _not_opened(self, failure: Failure) -> Failure:
         logger.error("The crawl cannot start: %s", failure.getErrorMessage())
         return failure
@@ -247,10 +263,10 @@ class Freshness:
             self.journal.unsaved_visits,
             failure.getErrorMessage(),
         )
-        since = self.journal.failing_since
-        if self._is_open and since is not None and self.clock.now() - since > _MAX_FAILING_SECONDS:
+        since, longest = self.journal.failing_since, _MAX_FAILING_INTERVALS * self.config.flush_seconds
+        if self._is_open and since is not None and self.clock.now() - since > longest:
             self._is_open = False
-            logger.error("The database has failed for %g s: closing the crawl", _MAX_FAILING_SECONDS)
+            logger.error("The database has failed for %g s: closing the crawl", longest)
             deferred_from_coro(self.crawler.engine.close_spider_async(reason="freshness_database_failed"))
 
     def _keep_house(self) -> None:

@@ -33,6 +33,11 @@ class FreshnessSpiderMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(Freshness.of(crawler), crawler)
 
+    def process_spider_input(self, response: Response) -> None:
+        page = visit_of(response.request)
+        if page is not None:
+            page.is_answered = True
+
     def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
         page = visit_of(response.request)
         if page is None:

@@ -28,7 +28,7 @@ class FreshnessPipeline:
 
     def process_item(self, item: Any) -> Any:
         page = self._owners.pop(id(item), None)
-        if page is None:
+        if page is None or not page.is_open:
             return item  # not of a tracked page
         if page.changed is False and not self._emit_unchanged and not page.visit.record.run_callback:
             self._stats.inc_value("freshness/items_unchanged")

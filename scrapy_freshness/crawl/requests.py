@@ -25,7 +25,7 @@ _TRANSIENT = frozenset(
         "retry_times",
     }
 )
-_KEPT = ("callback", "errback", "headers", "cookies", "encoding", "cb_kwargs", "flags", "meta")
+_KEPT = ("callback", "errback", "dont_filter", "headers", "cookies", "encoding", "cb_kwargs", "flags", "meta")
 _DEFAULTS: dict[str, Any] = {"encoding": "utf-8"}
 
 
@@ -70,7 +70,7 @@ def request_from_json(url: str, text: str | None, spider: Spider) -> Request:
     """Make the request of a stored page; raises MissingCallbackError if the spider has lost a method."""
     kept: dict[str, Any] = json.loads(text) if text else {}
     try:
-        return request_from_dict({"url": url, "dont_filter": True, **kept}, spider=spider)
+        return request_from_dict({"url": url, **kept}, spider=spider)
     except ValueError as error:
         raise MissingCallbackError(str(error)) from None
     except (ImportError, AttributeError, NameError, TypeError) as error:

@@ -5,7 +5,7 @@ from collections import deque
 from functools import partial
 from typing import Any, Self
 
-from scrapy import Request, Spider
+from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
@@ -18,14 +18,14 @@ from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.extension import PAID_KEY, Freshness
 from scrapy_freshness.crawl.http import is_redirected
 from scrapy_freshness.crawl.requests import (
-    NotPersistableError,
     MissingCallbackError,
+    NotPersistableError,
     request_from_json,
     request_to_json,
 )
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import Tracker, Tracking
-from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, visit_of
+from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, UnchangedPage, visit_of
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.model import Outcome, PageRecord, PageStatus
 from scrapy_freshness.planning.visits import Visit
@@ -69,7 +69,9 @@ class FreshnessScheduler(BaseScheduler):
         plain = build_from_crawler(load_object(path), crawler)
         if not config.enabled:
             return plain  # type: ignore[no-any-return]
-        return cls(Freshness.of(crawler), plain, crawler)
+        scheduler = cls(Freshness.of(crawler), plain, crawler)
+        crawler.signals.connect(scheduler.request_scheduled, signal=signals.request_scheduled)
+        return scheduler
 
     def open(self, spider: Spider) -> "Deferred[None] | None":
         self._spider = spider
@@ -83,6 +85,7 @@ class FreshnessScheduler(BaseScheduler):
         self._disarm()
         closed = self._freshness.close()
         if was_open:
+            self._put_back()
             closed.addBoth(lambda _: self._plain.close(reason))
         return closed
 
@@ -99,15 +102,23 @@ class FreshnessScheduler(BaseScheduler):
     def enqueue_request(self, request: Request) -> bool:
         if self._chosen and self._chosen[-1] is request:
             return True  # pushed by the timer; it is in its place already
+        self._freshness.take_back(request)
         page = visit_of(request)
-        if page is not None and page.response is None:
+        if page is not None and not page.is_answered:
             return self._continue_visit(request, page)
         request.meta.pop(META_KEY, None)  # copied by the spider from response.meta
-        request.meta.pop(PAID_KEY, None)
+        if isinstance(request.errback, partial) and request.errback.func == self._download_failed:
+            request.errback = request.errback.args[1]  # a copy of response.request: back to the spider's own
         if self._tracker.decide(request) is Tracking.PLAIN:
             self._stats.inc_value("freshness/untracked")
             return self._plain.enqueue_request(request)
         return self._track(request)
+
+    def request_scheduled(self, request: Request, spider: Spider) -> None:
+        """A retry or redirect is about to come back; if another component stops it, its visit ends."""
+        page = visit_of(request)
+        if page is not None and not page.is_answered and request not in self._chosen:
+            call_later(0, self._end_if_stopped, page, request)
 
     def next_request(self) -> Request | None:
         if self._chosen:
@@ -132,9 +143,9 @@ class FreshnessScheduler(BaseScheduler):
             self._wake_at(self._next_time(now), now)
             return None
         self._freshness.rate.spend(now)
-        request.meta[PAID_KEY] = True
+        request.meta[PAID_KEY] = now
         page = visit_of(request)
-        self._freshness.slots.sent(page.slot if page else slot_of(request))
+        self._freshness.slots.sent(page.slot if page else slot_of(request), now)
         return request
 
     def _next_held(self, now: float) -> Request | None:
@@ -149,6 +160,14 @@ class FreshnessScheduler(BaseScheduler):
                 return plain
             self._held.append(plain)
         return None
+
+    def _put_back(self) -> None:
+        """Return untracked requests to the plain scheduler, which keeps them if there is a JOBDIR."""
+        for request in (*self._chosen, *self._held):
+            if META_KEY not in request.meta:
+                request.meta.pop(PAID_KEY, None)
+                request.dont_filter = True  # it has seen them
+                self._plain.enqueue_request(request)
 
     def _next_visit(self, now: float) -> Request | None:
         self._read_ahead(now)
@@ -177,6 +196,8 @@ class FreshnessScheduler(BaseScheduler):
 
     def _download_failed(self, page: PageVisit, errback: Any, failure: Failure) -> Any:
         """The visit has no usable answer; the spider's own errback has the last word on the failure."""
+        if isinstance(failure.value, UnchangedPage):
+            return failure
         request: Request = failure.request  # type: ignore[attr-defined]
         was_sent = PAID_KEY not in request.meta
         self._freshness.take_back(request)
@@ -185,6 +206,11 @@ class FreshnessScheduler(BaseScheduler):
             outcome = Outcome.IGNORED if ignored else Outcome.FAILED
             self._freshness.visits.fail(page, type(failure.value).__name__, outcome=outcome)
         return errback(failure) if errback else failure
+
+    def _end_if_stopped(self, page: PageVisit, request: Request) -> None:
+        """A component that listens to request_scheduled (offsite) stops requests without telling anybody."""
+        if page.is_open and page.continued_by is not request:
+            self._freshness.visits.fail(page, "stopped", outcome=Outcome.IGNORED)
 
     def _continue_visit(self, request: Request, page: PageVisit) -> bool:
         """A retry or redirect goes on with its visit; a redirect leaves the page's own things behind."""
@@ -196,6 +222,7 @@ class FreshnessScheduler(BaseScheduler):
             if not page.has_own_slot:
                 request.meta.pop("download_slot", None)
             page.slot = slot_of(request)
+        page.continued_by = request
         self._held.append(request)
         return True
 

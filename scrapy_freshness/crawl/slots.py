@@ -1,7 +1,7 @@
 """When may a host be asked again?  The only place that looks into Scrapy's downloader slots."""
 
 import time
-from collections import Counter
+from collections import deque
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -9,6 +9,8 @@ from scrapy.utils.httpobj import urlparse_cached
 
 #: How soon to look again at a slot that is busy.
 _BUSY_SECONDS = 0.05
+#: A request that takes longer to reach its slot waits for something, as a rule for robots.txt.
+_ARRIVAL_SECONDS = 0.1
 
 
 def slot_of(request: Request) -> str:
@@ -23,24 +25,28 @@ class DownloadSlots:
     def __init__(self, crawler: Crawler) -> None:
         settings = crawler.settings
         self._crawler = crawler
-        self._coming: Counter[str] = Counter()
+        self._coming: dict[str, deque[float]] = {}  #: slot -> when requests set out that have not arrived
         self._concurrency = settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
         self._delay = settings.getfloat("DOWNLOAD_DELAY")
         self._special = settings.getdict("DOWNLOAD_SLOTS")
 
-    def sent(self, slot: str) -> None:
+    def sent(self, slot: str, now: float) -> None:
         """A request was handed to the engine."""
-        self._coming[slot] += 1
+        self._coming.setdefault(slot, deque()).append(now)
 
     def arrived(self, slot: str) -> None:
         """A request reached its slot, or ended on the way."""
-        self._coming[slot] -= 1
-        if self._coming[slot] <= 0:
-            del self._coming[slot]
+        if coming := self._coming.get(slot):
+            coming.popleft()
+            if not coming:
+                del self._coming[slot]
 
     def free_at(self, key: str, now: float) -> float:
         """When the next request to a slot may start; *now* or earlier means at once."""
-        coming = self._coming.get(key, 0)
+        set_out = self._coming.get(key, ())
+        if set_out and now - set_out[0] > _ARRIVAL_SECONDS:
+            return now + _BUSY_SECONDS  # more requests would wait with it, and then start all at once
+        coming = len(set_out)
         slot = self._crawler.engine.downloader.slots.get(key)
         if slot is None:
             special = self._special.get(key, {})

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 
 from scrapy_freshness.clock import Clock
@@ -24,7 +25,11 @@ _SIGNAL = {
 }
 
 
-@dataclass(slots=True, eq=False)
+class UnchangedPage(IgnoreRequest):  # noqa: N818  an outcome, not an error
+    """Ends an answer that holds nothing new before it reaches the spider."""
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
 class PageVisit:
     """What ``request.meta["freshness_visit"]`` holds: what is known about the page, and the open visit."""
 
@@ -34,6 +39,8 @@ class PageVisit:
     sent_validators: bool = False
     is_unconditional: bool = False  #: asks for the whole page although there are validators
     is_audit: bool = False  #: checks a 304 that was just received
+    is_answered: bool = False  #: the spider has the answer: what it yields is not part of the visit
+    continued_by: Request | None = None  #: the last retry or redirect that came back to the scheduler
     report: Report | None = None  #: what the visit will be closed with
     response: Response | None = None
     target: PageRecord | None = None  #: where the page has moved for good
@@ -91,8 +98,10 @@ class Visits:
         """Close a visit, unless it is closed already."""
         if not self._planner.end_visit(page.visit, report):
             return
-        if page.target is not None and report.outcome is Outcome.MOVED:
-            self._planner.first_seen(page.target, replace(report, outcome=Outcome.FIRST))
+        target = page.target if report.outcome is Outcome.MOVED else None
+        # Since the answer came, a link or another redirect may have made the target known.
+        if target is not None and self._planner.row_of(target.fingerprint) is None:
+            self._planner.first_seen(target, replace(report, outcome=Outcome.FIRST))
         stats = self._crawler.stats
         stats.inc_value(_STAT[report.outcome])
         if report.callback_failed:

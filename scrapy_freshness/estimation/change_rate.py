@@ -21,12 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.estimation.history import observations
+from scrapy_freshness.estimation.history import n_observations, observations
 
 FloatArray = NDArray[np.float64]
 
 #: Standard normal quantile of a two-sided 90 % interval.
 _Z90 = 1.6448536269514722
+#: Largest half width of the interval of log(rate): nothing is known, but numbers stay finite.
+_WIDEST = 50.0
 _MAX_STEPS = 60
 _TOLERANCE = 1e-10
 
@@ -67,9 +69,8 @@ def estimate_change_rates(histories: Sequence[bytes], prior: PriorPoints) -> Rat
     True
     """
     count = len(histories)
-    seen = [observations(history) for history in histories]
-    flat = np.concatenate(seen).astype(np.float64) if seen else np.empty(0)
-    owner = np.repeat(np.arange(count), [len(each) for each in seen])
+    flat = observations(b"".join(histories)).astype(np.float64)
+    owner = np.repeat(np.arange(count), [n_observations(history) for history in histories])
 
     is_change = flat < 0
     changed = np.concatenate([-flat[is_change], np.full(count, prior.changed_after_seconds)])
@@ -108,7 +109,7 @@ def censored_mle(
         if np.all(np.abs(step) <= _TOLERANCE * rate):
             break
     _, information = _score(rate, changed_seconds, changed_owner, n_pages)
-    factor = np.exp(_Z90 / (rate * np.sqrt(information)))
+    factor = np.exp(np.minimum(_Z90 / (rate * np.sqrt(information)), _WIDEST))
     return RateEstimate(rate, rate / factor, rate * factor)
 
 

@@ -5,33 +5,44 @@ seconds and whose sign tells the outcome (minus: changed). Unchanged observation
 up, because under a Poisson process P(no change in a) * P(no change in b) = P(no change in a + b).
 """
 
+import struct
+
 import numpy as np
 from numpy.typing import NDArray
 
 #: Observations kept; the oldest go first.
 MAX_OBSERVATIONS = 64
-_DTYPE = np.dtype("<f4")
+_OBSERVATION = struct.Struct("<f")
 _SHORTEST_SECONDS = 1e-3
 
 
 def extended(history: bytes, elapsed_seconds: float, changed: bool) -> bytes:
-    """Return *history* with one more observation.
+    """Return *history* with one more observation; one that is damaged begins anew.
 
     >>> observations(extended(extended(extended(b"", 5, False), 7, False), 2, True)).tolist()
     [12.0, -2.0]
     """
+    if len(history) % _OBSERVATION.size:
+        history = b""
     seconds = max(elapsed_seconds, _SHORTEST_SECONDS)
     if changed:
-        history += _DTYPE.type(-seconds).tobytes()
-    elif history and (last := float(np.frombuffer(history[-4:], _DTYPE)[0])) > 0:
-        history = history[:-4] + _DTYPE.type(last + seconds).tobytes()
+        history += _OBSERVATION.pack(-seconds)
+    elif history and (last := _OBSERVATION.unpack(history[-4:])[0]) > 0:
+        history = history[:-4] + _OBSERVATION.pack(last + seconds)
     else:
-        history += _DTYPE.type(seconds).tobytes()
+        history += _OBSERVATION.pack(seconds)
     return history[-4 * MAX_OBSERVATIONS :]
 
 
 def observations(history: bytes) -> NDArray[np.float32]:
     """Return the observations of *history*, oldest first: seconds, negative where changed."""
-    if len(history) % 4:
+    n_observations(history)
+    return np.frombuffer(history, "<f4")
+
+
+def n_observations(history: bytes) -> int:
+    """How many observations a history has."""
+    count, rest = divmod(len(history), _OBSERVATION.size)
+    if rest:
         raise ValueError(f"a history of {len(history)} bytes is not a whole number of observations")
-    return np.frombuffer(history, _DTYPE)
+    return count

@@ -42,7 +42,7 @@ class Hosts:
         A second refusal while the pause lasts (requests that were under way) does not double it.
         """
         record = self._changed(host)
-        if record.blocked_until <= now:
+        if record.blocked_until <= now or not record.failures:
             record.failures += 1
         pause = min(self._first * 2.0 ** min(record.failures - 1, 60), self._longest)
         if retry_after is not None:

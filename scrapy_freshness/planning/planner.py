@@ -33,6 +33,8 @@ Estimator = Callable[[Sequence[bytes]], RateEstimate]
 
 #: New pages that are put before the frontier's choice at once; more wait in the frontier.
 _MAX_POOL = 10_000
+#: Pages chosen at a time, at the most.
+_MAX_CHOSEN = 2_000
 #: Pages from which the price of a crawl is computed at the start.
 _PRICE_SAMPLE = 5_000
 
@@ -63,6 +65,7 @@ class Planner:
         self._pool: list[tuple[float, int]] = []  #: heap of (minus value, row)
         self._loading: dict[int, tuple[int, float]] = {}  #: page id -> row and value
         self._renewed: dict[int, str | None] = {}  #: row -> request that replaces the stored one
+        self._forgotten: set[int] = set()  #: rows of pages whose records are gone
         self._ready = ReadyPages()
         self._open: dict[int, Visit] = {}  #: row -> visit
         self._closed: list[tuple[int, PageRecord]] = []  #: rows and records whose rates are not settled
@@ -109,7 +112,8 @@ class Planner:
 
     def row_of(self, fingerprint: int) -> int | None:
         """Row of a known page, None if the page is not known."""
-        return self._index.get(fingerprint)
+        row = self._index.get(fingerprint)
+        return None if row in self._forgotten else row
 
     def status_of(self, row: int) -> PageStatus:
         """Where a known page stands."""
@@ -126,23 +130,33 @@ class Planner:
     def first_seen(self, page: PageRecord, report: Report) -> None:
         """Add a page that is not known yet together with its first visit: the target of a redirect."""
         row, record = self._add(page, report.at)
+        self._table.taken[row] = True
         self._close(row, record, report)
 
     def ask_for(self, row: int, request: str | None) -> None:
-        """Visit a known page next, with a request that replaces the one it is stored with."""
+        """Visit a known page next, with a request that replaces the one it is stored with.
+
+        A page whose visit is under way is not visited once more, but later with the new request.
+        """
+        self._renewed[row] = request
         if not self._table.taken[row]:
-            self._renewed[row] = request
             self._take(row, float("inf"))
 
     def wanted(self, now: float) -> list[int]:
-        """Ids of pages whose records are needed now, so that visits can go on without waiting."""
-        missing = self._lookahead - self._ready.available() - len(self._loading)
+        """Ids of pages whose records are needed now, so that visits can go on without waiting.
+
+        None as long as half of the pages that should be at hand are: records are read in batches.
+        """
+        lookahead = self._lookahead
+        missing = lookahead - self._ready.available() - len(self._loading)
         chosen: list[int] = []
+        if 2 * missing <= lookahead:
+            return chosen
         while missing > len(chosen):
             if not self._pool and not self._refill(now):
                 break
             value, row = heapq.heappop(self._pool)
-            if self._is_crowded(row):
+            if row not in self._renewed and self._is_crowded(row):
                 self._frontier.release(np.array([row]), now)
                 continue
             page_id = int(self._table.page_id[row])
@@ -157,13 +171,11 @@ class Planner:
             row, value = self._loading.pop(page_id)
             record = found.get(page_id)
             if record is None:
-                self._table.status[row] = PageStatus.MOVED
+                self._forgotten.add(row)
+                self._renewed.pop(row, None)
                 self._frontier.rest(row, np.inf)
-                continue
-            if row in self._renewed:
-                record = self._with_request(record, self._renewed.pop(row))
-                self._table.status[row] = record.status
-            self._ready.add(ReadyPage(-value, row, record))
+            else:
+                self._ready.add(ReadyPage(-value, row, record))
 
     def give_up_loading(self, page_ids: Iterable[int], until: float) -> None:
         """Records that were wanted cannot be had: try these pages again later."""
@@ -181,6 +193,9 @@ class Planner:
         if page is None:
             return None
         record = page.record
+        if page.row in self._renewed:
+            record = self._with_request(record, self._renewed.pop(page.row))
+            self._table.status[page.row] = record.status
         if record.last_visit_at is not None and record.status is PageStatus.ACTIVE and page.rank > -np.inf:
             self._frontier.chosen(page.value)
         visit = Visit(row=page.row, record=record, opened_at=now, value=page.value)
@@ -191,10 +206,9 @@ class Planner:
         """When `wanted` or `begin_visit` may have something again, as far as known now."""
         if self._pool or self._loading or self._closed or not self._frontier.is_exhausted:
             return now
-        free_again = np.zeros(len(self._table.hosts))
-        for host in self.hosts.blocked(now):
-            free_again[self._table.host_index(host)] = self.hosts.blocked_until(host)
-        return min(self._ready.next_at(now), self._frontier.next_wake(free_again))
+        times = [self._ready.next_at(now), self._frontier.next_wake(self._full_hosts(now))]
+        times += [self.hosts.blocked_until(host) for host in self.hosts.blocked(now)]
+        return min(times)
 
     def is_idle(self, now: float) -> bool:
         """Whether no visit is open and none is due."""
@@ -283,16 +297,20 @@ class Planner:
 
     def _refill(self, now: float) -> bool:
         """Put the best pages into the pool; False if there are none."""
-        self.settle(now)
-        count = max(self._lookahead, len(self._table) // 1000)
-        rows, values = self._frontier.take_best(now, count, self._full_hosts(now))
+        count = min(max(self._lookahead, len(self._table) // 1000), _MAX_CHOSEN)
+        full_hosts = self._full_hosts(now)
+        rows, values = self._frontier.take_best(now, count, full_hosts)
+        if not len(rows) and self._closed:
+            self.settle(now)
+            rows, values = self._frontier.take_best(now, count, full_hosts)
         self._pool = list(zip((-values).tolist(), rows.tolist(), strict=True))
         return bool(self._pool)
 
     def _full_hosts(self, now: float) -> NDArray[np.bool_]:
+        """By the host's number: whether more pages of it need not be chosen."""
         full = np.zeros(len(self._table.hosts), np.bool_)
-        for host in (*self._ready.crowded_hosts(), *self.hosts.blocked(now)):
-            full[self._table.host_index(host)] = True
+        full[self._table.host_numbers(self._ready.crowded_hosts())] = True
+        full[self._table.host_numbers(self.hosts.blocked(now))] = True
         return full
 
     def _is_crowded(self, row: int) -> bool:
@@ -317,8 +335,10 @@ class Planner:
             table.last_visit[row] = report.at
             table.first_factor.pop(row, None)
             self._closed.append((row, after))
-            if len(self._closed) >= min(64, max(1, len(table) // 64)):
+            # Pages just visited are worth least: some of them may wait to be settled together.
+            if len(self._closed) >= min(64, max(1, len(table) // 32)):
                 self.settle(report.at)
             return
         self._updates[after.page_id] = after
-        self._frontier.rest(row, np.inf if after.status is PageStatus.MOVED else after.not_before)
+        not_again = self._once or after.status is PageStatus.MOVED
+        self._frontier.rest(row, np.inf if not_again else after.not_before)

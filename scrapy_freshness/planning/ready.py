@@ -2,7 +2,7 @@
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from scrapy_freshness.model import PageRecord
 
@@ -13,13 +13,12 @@ CROWD = 8
 FreeAt = Callable[[str, float], float]
 
 
-@dataclass(slots=True, order=True)
-class ReadyPage:
-    """A page that could be visited as soon as its host is free."""
+class ReadyPage(NamedTuple):
+    """A page that could be visited as soon as its host is free; pages sort best first."""
 
-    rank: float  #: minus the value, so that the best sorts first
+    rank: float  #: minus the value
     row: int
-    record: PageRecord = field(compare=False)
+    record: PageRecord
 
     @property
     def value(self) -> float:
@@ -35,13 +34,14 @@ class ReadyPages:
         self._waiting: list[tuple[float, str]] = []  #: heap of (time to look again, host)
         self._is_waiting: set[str] = set()
         self._size = 0
+        self._size_waiting = 0  #: pages of hosts that wait
 
     def __len__(self) -> int:
         return self._size
 
     def available(self) -> int:
         """How many pages belong to hosts that are not known to be busy."""
-        return self._size - sum(len(self._pages[host]) for host in self._is_waiting)
+        return self._size - self._size_waiting
 
     def is_crowded(self, host: str) -> bool:
         """Whether a busy host has so many ready pages that more of them need not be chosen."""
@@ -56,7 +56,9 @@ class ReadyPages:
         pages = self._pages.setdefault(host, [])
         heapq.heappush(pages, page)
         self._size += 1
-        if pages[0] is page and host not in self._is_waiting:
+        if host in self._is_waiting:
+            self._size_waiting += 1
+        elif pages[0] is page:
             heapq.heappush(self._free, (page.rank, host))
 
     def take(self, now: float, free_at: FreeAt) -> ReadyPage | None:
@@ -71,6 +73,7 @@ class ReadyPages:
             if free > now:
                 heapq.heappush(self._waiting, (free, host))
                 self._is_waiting.add(host)
+                self._size_waiting += len(pages)
                 continue
             page = heapq.heappop(pages)
             self._size -= 1
@@ -90,6 +93,7 @@ class ReadyPages:
     def _end_waits(self, now: float) -> None:
         while self._waiting and self._waiting[0][0] <= now:
             _, host = heapq.heappop(self._waiting)
-            self._is_waiting.discard(host)
-            if pages := self._pages.get(host):
-                heapq.heappush(self._free, (pages[0].rank, host))
+            self._is_waiting.remove(host)
+            pages = self._pages[host]
+            self._size_waiting -= len(pages)
+            heapq.heappush(self._free, (pages[0].rank, host))

@@ -3,7 +3,7 @@
 URLs, histories and sketches stay in the database and are read for the pages about to be visited.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ _COLUMNS = {
     "last_visit": np.float64,  #: unix seconds; nan if never visited
     "wake": np.float64,  #: when the page may be worth a crawl; see frontier.py
     "taken": np.bool_,  #: chosen for a visit that has not ended
-    "resting": np.bool_,  #: not before `wake` in any case: failures, tombstones
+    "resting": np.bool_,  #: not before `wake` in any case: failures, tombstones, suspended and moved pages
 }
 _SLACK = 1.125
 
@@ -66,7 +66,7 @@ class PageTable:
         self.change_rate[rows] = pages.change_rate
         self.last_visit[rows] = np.minimum(pages.last_visit_at, now)
         self.wake[rows] = pages.not_before
-        self.resting[rows] = pages.not_before > now
+        self.resting[rows] = (pages.not_before > now) | (pages.status > PageStatus.ACTIVE)
         for row in np.flatnonzero((pages.priority != 0) & (pages.status == PageStatus.NEW)):
             self.first_factor[int(row)] = priority_factor(int(pages.priority[row]))
         return int(np.count_nonzero(pages.last_visit_at > now))
@@ -78,7 +78,7 @@ class PageTable:
         row = self.size
         self.size += 1
         self.page_id[row] = record.page_id
-        self.host[row] = self.host_index(record.host)
+        self.host[row] = self._host_number(record.host)
         self.status[row] = record.status
         self.kind[row] = record.kind
         self.importance[row] = record.importance
@@ -90,13 +90,9 @@ class PageTable:
             self.first_factor[row] = priority_factor(record.priority)
         return row
 
-    def host_index(self, host: str) -> int:
-        """Number of a host; a new one gets the next."""
-        index = self._host_index.get(host)
-        if index is None:
-            index = self._host_index[host] = len(self.hosts)
-            self.hosts.append(host)
-        return index
+    def host_numbers(self, hosts: Iterable[str]) -> list[int]:
+        """Numbers of those of these hosts that have pages."""
+        return [self._host_index[host] for host in hosts if host in self._host_index]
 
     def beliefs(self, rows: NDArray[np.intp] | slice) -> Beliefs:
         """What is believed of the pages in these rows."""
@@ -106,6 +102,14 @@ class PageTable:
         """Cut the rows into slices of at most *length*."""
         for start in range(0, self.size, length):
             yield slice(start, min(start + length, self.size))
+
+    def _host_number(self, host: str) -> int:
+        """Number of a host; a new one gets the next."""
+        number = self._host_index.get(host)
+        if number is None:
+            number = self._host_index[host] = len(self.hosts)
+            self.hosts.append(host)
+        return number
 
     def _set_hosts(self, hosts: list[str]) -> None:
         self.hosts = list(hosts)

@@ -45,6 +45,7 @@ class Report:
     etag: str | None = None
     last_modified: str | None = None
     measurement: Measurement | None = None
+    body_hash: int | None = None
     divergence: float | None = None
     body_bytes: int = 0
     latency_seconds: float | None = None
@@ -75,8 +76,10 @@ def updated_record(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRe
         return _after_content(record, report, upkeep)
     after = replace(record, visits=record.visits + 1, http_status=report.http_status)
     after.failures = record.failures + 1
-    if report.outcome is Outcome.GONE:
-        if record.status is not PageStatus.GONE:
+    was_gone = record.status is PageStatus.GONE
+    # A tombstone that could not be looked at is no more urgent than one that is still there.
+    if report.outcome is Outcome.GONE or (was_gone and report.outcome is Outcome.FAILED):
+        if not was_gone:
             after.failures = 1
         after.status = PageStatus.GONE
         after.not_before = report.at + doubled(
@@ -164,15 +167,26 @@ def _after_content(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRe
         after.last_change_at = report.at
     if report.measurement is not None:
         after.content_hash = report.measurement.content_hash
+    if report.body_hash is not None:
+        after.body_hash = report.body_hash
     if report.outcome is not Outcome.NOT_MODIFIED:
         after.etag, after.last_modified = report.etag, report.last_modified
     return after
 
 
 def _profiles_after(record: PageRecord, report: Report, upkeep: Upkeep) -> bytes:
-    profiles = _unpacked(record.profiles)
+    """Profiles after a visit: those of a page that is unchanged stay as they are.
+
+    Of many visits that find the same version a profile keeps the first and the last. The last is
+    known from `last_visit_at`, so it is noted only when a visit finds another version.
+    """
     if report.measurement is None or report.outcome in (Outcome.UNCHANGED, Outcome.NOT_MODIFIED):
-        return pack(observe_unchanged(profiles, report.at, max_observations=upkeep.profile_length))
+        return record.profiles
+    profiles = _unpacked(record.profiles)
+    if record.last_visit_at is not None:
+        profiles = observe_unchanged(
+            profiles, record.last_visit_at, max_observations=upkeep.profile_length
+        )
     return pack(
         observe(
             profiles,

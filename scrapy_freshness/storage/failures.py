@@ -17,20 +17,7 @@ _SQLITE = {
     sqlite3.SQLITE_CORRUPT: "is damaged; restore a backup, or move the file away to start anew",
     sqlite3.SQLITE_NOTADB: "is not a SQLite database; give another path, or move the file away to start anew",
     sqlite3.SQLITE_READONLY: "cannot be written; check the permissions of the file and its directory",
-    sqlite3.SQLITE_PERM: "cannot be opened; check the permissions of the file and its directory",
-}
-
-# https://www.postgresql.org/docs/current/errcodes-appendix.html
-_POSTGRESQL = {
-    "28000": "refuses the user; check the user name and the server's pg_hba.conf",
-    "28P01": "refuses the password",
-    "3D000": "does not exist; create it with createdb",
-    "42501": "refuses: the user lacks a permission",
-    "53100": "cannot grow: the server's disk is full",
-    "53300": "has no free connection; raise max_connections or stop other clients",
-    "57P01": "was shut down; it is tried again at the next use",
-    "57P03": "is starting up or shutting down; try again soon",
-    "25006": "is read-only; use the primary server",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened; check the permissions of the file and its directory",
 }
 
 
@@ -53,10 +40,8 @@ def _explanation(error: DBAPIError, database: Database) -> str:
         return f"database {database}: the directory {database.path.parent} does not exist; create it"
     if database.path is not None and database.path.is_dir():
         return f"database {database} is a directory; give the path of a file"
-    if database.is_sqlite:
-        known = _SQLITE.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)
-    else:
-        known = _POSTGRESQL.get(getattr(cause, "sqlstate", None) or "")
+    # SQLite speaks to programmers; what PostgreSQL says is clear.
+    known = _SQLITE.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF)
     if known is not None:
         return f"database {database} {known}"
     return f"database {database}: {_one_line(cause, database)}"

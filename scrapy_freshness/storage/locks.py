@@ -114,19 +114,31 @@ class AdvisoryLock:
 
     def __init__(self, engine: Engine, name: str, spider_id: int | None, purpose: str) -> None:
         self._engine, self._name, self._spider_id, self._purpose = engine, name, spider_id, purpose
-        self._connection = self._locked_connection()
+        self._connection: Connection | None = self._locked_connection()
 
     def assure(self) -> None:
-        try:
-            self._connection.exec_driver_sql("SELECT 1")
-        except DBAPIError:
-            self._drop(self._connection)
+        if not self._answers("SELECT 1"):
             self._connection = self._locked_connection()
 
     def release(self) -> None:
-        with suppress(DBAPIError):
-            self._connection.exec_driver_sql("SELECT pg_advisory_unlock_all()")
-        self._drop(self._connection)
+        if self._answers("SELECT pg_advisory_unlock_all()"):
+            self._drop()
+
+    def _answers(self, statement: str) -> bool:
+        """Whether the session is alive; if not, it is given up."""
+        if self._connection is None:
+            return False
+        try:
+            self._connection.exec_driver_sql(statement)
+        except DBAPIError:
+            self._drop()
+            return False
+        return True
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            _end_session(self._connection)
+            self._connection = None
 
     def _locked_connection(self) -> Connection:
         connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
@@ -142,7 +154,7 @@ class AdvisoryLock:
                 by = f" by {holder}" if holder else ""
                 raise LockedError(f"database {self._name} is in use{by}: {_REMEDY}")
         except BaseException:
-            self._drop(connection)
+            _end_session(connection)
             raise
         return connection
 
@@ -156,10 +168,10 @@ class AdvisoryLock:
     def _label(self) -> str:
         return f"{self._purpose}, process {os.getpid()} on {socket.gethostname()}"
 
-    @staticmethod
-    def _drop(connection: Connection) -> None:
-        connection.invalidate()  # not back to the pool: the session carries the lock and its name
-        connection.close()
+
+def _end_session(connection: Connection) -> None:
+    connection.invalidate()  # not back to the pool: the session carries a lock and a name
+    connection.close()
 
 
 def _ask(connection: Connection, function: str, key: int) -> bool:

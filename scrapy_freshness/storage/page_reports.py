@@ -140,14 +140,13 @@ _page_query = (
 def _order(order: str, descending: bool, *, indexed: bool) -> list[ColumnElement[Any]]:
     if order not in PAGE_ORDERS:
         raise ValueError(f"pages can be sorted by {', '.join(PAGE_ORDERS)}, not by {order}")
-    keys = [PAGE_ORDERS[order], page.c.page_id]
-    if order == "url" and not indexed:
-        keys[0] = page.c.url  # walking along the index until enough pages pass a filter may take long
-    if descending:
-        keys = [key.desc() for key in keys]
-    if order in _MAY_BE_MISSING:
-        keys[0] = keys[0].nulls_last()
-    return keys
+    if order == "url" and indexed:
+        keys = [url_start, page.c.page_id]
+        return [key.desc() for key in keys] if descending else keys  # as the index has them
+    # With a filter, walking along the index until enough pages pass may take longer than to sort.
+    key = page.c.url if order == "url" else PAGE_ORDERS[order]
+    key = key.desc() if descending else key
+    return [key.nulls_last() if order in _MAY_BE_MISSING else key, page.c.page_id]
 
 
 def _page_reports(connection: Connection, query: Select[Any]) -> list[PageReport]:

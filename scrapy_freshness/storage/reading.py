@@ -54,7 +54,7 @@ def load_pages(connection: Connection, spider_name: str) -> PageColumns:
     # One column after the other, so that the chunks of only one are there twice.
     columns = {name: np.concatenate(chunks.pop(name)) for name in _COLUMNS}
     host_ids, positions = np.unique(columns.pop("host_id"), return_inverse=True)
-    names = dict(connection.execute(select(host.c.id, host.c.name)).tuples().all())
+    names = {row.id: row.name for row in connection.execute(select(host.c.id, host.c.name))}
     return PageColumns(
         hosts=[names[number] for number in host_ids.tolist()], host=positions.astype(np.int32), **columns
     )

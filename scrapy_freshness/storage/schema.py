@@ -93,7 +93,6 @@ page = Table(
     Column("url", Text, nullable=False),
     # The fingerprint first: no index starts with the spider, so that reading all its pages is a plain scan.
     UniqueConstraint("fingerprint", "spider_id"),
-    postgresql_with={"fillfactor": "85"},  # room to update in place
 )
 Index("ix_page_host_id", page.c.host_id)
 
@@ -109,10 +108,10 @@ page_detail = Table(
     Column("etag", Text),
     Column("last_modified", Text),
     Column("content_hash", BigInteger),
+    Column("body_hash", BigInteger),
     Column("run_callback", Boolean, nullable=False),
     Column("history", LargeBinary, nullable=False),
     Column("profiles", LargeBinary, nullable=False),
-    postgresql_with={"fillfactor": "85"},
 )
 
 visit = Table(

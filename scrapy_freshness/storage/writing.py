@@ -79,7 +79,7 @@ class BatchWriter:
     def write(self, connection: Connection, spider_id: int, batch: Batch) -> None:
         """Write all of a batch, as part of the connection's transaction."""
         try:
-            _upsert_hosts(connection, list({row[0]: row for row in map(host_row, batch.hosts)}.values()))
+            self._write_hosts(connection, batch)
             pages = {record.page_id: record for record in batch.pages}
             page_ids = pages.keys() | {record.page_id for record in batch.visits}
             known = {row[0]: (row[1], row[2]) for row in _select_pages(connection, map(int, page_ids))}
@@ -92,6 +92,15 @@ class BatchWriter:
             self._host_ids.clear()  # some may be of the transaction that is about to be undone
             raise
 
+    def _write_hosts(self, connection: Connection, batch: Batch) -> None:
+        keys = {record.host for record in batch.pages}
+        keys |= {record.host for record in batch.hosts}
+        unknown = {host_name(key) for key in keys} - self._host_ids.keys()
+        if unknown:
+            self._host_ids.update(numbers_of(connection, host, unknown))
+        # New names first and everything sorted: two crawls that know the same hosts never wait in a circle.
+        _upsert_hosts(connection, sorted({row[0]: row for row in map(host_row, batch.hosts)}.values()))
+
     def _write_pages(
         self,
         connection: Connection,
@@ -100,11 +109,8 @@ class BatchWriter:
         known: dict[int, tuple[int, int | None]],
         last_visits: dict[int, int],
     ) -> None:
-        names = {key: host_name(key) for key in {record.host for record in pages.values()}}
-        unknown = set(names.values()) - self._host_ids.keys()
-        if unknown:
-            self._host_ids.update(numbers_of(connection, host, unknown))
-        host_ids = {key: self._host_ids[name] for key, name in names.items()}
+        hosts = {record.host for record in pages.values()}
+        host_ids = {key: self._host_ids[host_name(key)] for key in hosts}
         _upsert_pages(
             connection,
             [

@@ -19,6 +19,8 @@ class Answer:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     close: bool = False  #: drop the connection without an answer
+    delay: float = 0.0  #: seconds until the answer begins
+    raw: bytes | None = None  #: sent as it is, in place of the rest; then the connection is closed
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Site:
         self._addresses = [f"127.0.0.{number + 1}" for number in range(hosts)]
         self._counts: dict[tuple[str, str], int] = {}
         self._lock = threading.Lock()
+        self.stopped = threading.Event()  #: ends the delays of answers
         self._servers: list[ThreadingHTTPServer] = []
 
     def __enter__(self) -> Self:
@@ -66,6 +69,7 @@ class Site:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.stopped.set()
         for server in self._servers:
             server.shutdown()
             server.server_close()
@@ -112,7 +116,9 @@ def _handler_for(site: Site) -> type[BaseHTTPRequestHandler]:
             self.rfile.read(length)
             host = self.headers["Host"].partition(":")[0]
             answer = site.answer(host, self.command, self.path, dict(self.headers.items()))
-            if answer.close:
+            site.stopped.wait(answer.delay)
+            if answer.close or answer.raw is not None:
+                self.wfile.write(answer.raw or b"")
                 self.close_connection = True
                 return
             body = answer.body.encode() if isinstance(answer.body, str) else answer.body

@@ -1,0 +1,166 @@
+"""What a subcommand works with: the settings, the time, the database, and where its output goes."""
+
+import argparse
+import json
+import math
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, Self
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+from scrapy.settings import BaseSettings
+from scrapy.utils.conf import arglist_to_dict
+
+from scrapy_freshness.clock import Clock, SystemClock
+from scrapy_freshness.config import PREFIX, Config
+from scrapy_freshness.errors import LockedError
+from scrapy_freshness.storage.store import Store
+
+#: Columns of output that does not go to a terminal.
+PIPE_WIDTH = 160
+#: Text is not set wider than this.
+TEXT_WIDTH = 100
+#: Work that takes longer shows a bar.
+PATIENCE_SECONDS = 2.0
+
+
+class Context:
+    """Settings, clock and output of one run of a subcommand."""
+
+    def __init__(
+        self, settings: BaseSettings, *, clock: Clock, as_json: bool = False, console: Console | None = None
+    ) -> None:
+        self.settings = settings
+        self.clock = clock
+        self.as_json = as_json
+        self.console = console or new_console()
+
+    @classmethod
+    def of(cls, settings: BaseSettings, options: argparse.Namespace, clock: Clock | None = None) -> Self:
+        """The context for the settings of Scrapy and the common options of the command line."""
+        settings = settings.copy()
+        settings.setdict(arglist_to_dict(options.set), priority="cmdline")
+        if options.database is not None:
+            settings.set(f"{PREFIX}DATABASE_URL", options.database, priority="cmdline")
+        return cls(settings, clock=clock or SystemClock(), as_json=options.json)
+
+    @cached_property
+    def config(self) -> Config:
+        """All settings, validated."""
+        return Config.from_settings(self.settings)
+
+    def store(self) -> Store:
+        """The database, for reading; to be used with `with`."""
+        return Store.open_readonly(self.config.database_url)
+
+    @contextmanager
+    def store_without_crawls(self) -> Iterator[Store]:
+        """The database, which must exist, for writing; no crawl may be using it, and none can begin to."""
+        with Store.open(self.config.database_url, create=False) as store:
+            try:
+                store.lock()
+            except LockedError as error:
+                raise LockedError(f"a crawl is using database {store.database}: stop it first") from error
+            yield store
+
+    def print(self, content: object = "", style: str | None = None) -> None:
+        """Print a table, or text as it is, set in lines: nothing in it is taken for markup."""
+        is_text = isinstance(content, str | Text)
+        self._print(content, style=style, width=min(self.console.width, TEXT_WIDTH) if is_text else None)
+
+    def say(self, line: str, style: str | None = None) -> None:
+        """Print one line, however long: names of files in it stay whole."""
+        self._print(line, style=style, soft_wrap=True)
+
+    def _print(self, content: object, **options: Any) -> None:
+        if self.console.is_terminal:
+            self.console.print(content, **options)
+            return
+        with self.console.capture() as captured:
+            self.console.print(content, **options)
+        sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+    def print_json(self, value: object) -> None:
+        """Print a value for programs; only ASCII, and null for numbers that JSON does not have."""
+        sys.stdout.write(json.dumps(plain(value), indent=2, allow_nan=False) + "\n")
+
+    @contextmanager
+    def progress(self, task: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+        """Show a bar on the terminal once the block takes long; the block is given what moves it on."""
+        if not sys.stderr.isatty():
+            yield lambda steps: None
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+        bar = Progress(*columns, console=new_console(stderr=True), transient=True)
+        task_id = bar.add_task(task, total=total)
+        timer = threading.Timer(PATIENCE_SECONDS, bar.start)
+        timer.start()
+        try:
+            yield lambda steps: bar.advance(task_id, steps)
+        finally:
+            timer.cancel()
+            timer.join()
+            bar.stop()
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # not the exit that rich would make
+
+
+def new_console(*, stderr: bool = False) -> Console:
+    """A console that takes nothing in a text for markup, and is wide enough when nobody watches."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    return _Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+
+
+def new_table(*columns: str, **options: Any) -> Table:
+    """An empty table; columns whose name starts with ``>`` are right-justified."""
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        collapse_padding=True,
+        header_style="bold",
+        **options,
+    )
+    for name in columns:
+        table.add_column(name.removeprefix(">"), justify="right" if name[:1] == ">" else "left")
+    return table
+
+
+def new_grid(rows: Mapping[str, str | Text]) -> Table:
+    """Names and what they are, one a line."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in rows.items():
+        grid.add_row(name, value)
+    return grid
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it: NaN and infinity are None, and what it does not know is text."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(each) for each in value]
+    return value if value is None or isinstance(value, str | int) else repr(value)
+
+
+def whole_number(text: str) -> int:
+    """A number of at least 0, from the command line."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)

@@ -1,0 +1,122 @@
+"""What the policy in force thinks of pages: their value now, the price, and when they are visited next.
+
+The same table, the same value model and the same function as in the crawl's planner, on the columns that
+the database has now.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from scrapy_freshness.config import Config
+from scrapy_freshness.estimation.change_rate import PriorPoints
+from scrapy_freshness.model import PageColumns, PageStatus
+from scrapy_freshness.pacing.budget import price_for_rate
+from scrapy_freshness.planning.frontier import Frontier
+from scrapy_freshness.planning.policy import Policy, policy_named
+from scrapy_freshness.planning.table import PageTable
+from scrapy_freshness.storage.store import Store
+from scrapy_freshness.value.contract import FloatArray
+
+#: Pages from which the price is computed if no crawl has told it.
+_PRICE_SAMPLE = 5_000
+_NEVER_AGAIN = (PageStatus.SUSPENDED, PageStatus.MOVED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """On what terms the crawl of one spider visits pages."""
+
+    policy: Policy
+    budget_per_second: float
+    price: float  #: the value from which on pages are visited
+    min_interval: float  #: seconds between two visits of a page at least
+    prior_rate: float  #: change rate of pages that have no estimate
+    blocked_until: Mapping[str, float]  #: of hosts
+
+    @classmethod
+    def of(cls, store: Store, config: Config, spider: str) -> Self:
+        """Policy, budget and price of the spider's last crawl; of the settings if there was none."""
+        state = store.load_state(spider)
+        terms = cls(
+            policy=policy_named(state.policy if state else config.policy),
+            budget_per_second=state.budget_per_second if state else config.budget_per_second,
+            price=state.price if state else 0.0,
+            min_interval=config.min_interval_seconds,
+            prior_rate=PriorPoints(
+                config.prior_changed_after_seconds, config.prior_unchanged_after_seconds
+            ).rate,
+            blocked_until={host.host: host.blocked_until for host in store.load_hosts()},
+        )
+        if terms.price > 0:
+            return terms
+        return replace(terms, price=Outlook(terms, store.load_pages(spider), now=0.0).long_run_price())
+
+
+class Outlook:
+    """How some pages of one spider look to its policy at a time; arrays with one element a page."""
+
+    def __init__(self, terms: Terms, columns: PageColumns, now: float) -> None:
+        self._terms, self._columns, self._now = terms, columns, now
+        self._table = PageTable()
+        self._table.load(columns, now)
+        rates = self._table.change_rate[: len(self._table)]
+        rates[rates <= 0] = terms.prior_rate
+        self._beliefs = self._table.beliefs(slice(len(self._table)))
+        self.elapsed = np.maximum(now - columns.last_visit_at, 0.0)  #: nan where never visited
+
+    def values(self) -> FloatArray:
+        """Value of visiting each page now; nan for pages that wait for something else than their value."""
+        terms, columns = self._terms, self._columns
+        frontier = Frontier(self._table, terms.policy.model, terms.policy.pacing.floor, terms.min_interval)
+        frontier.price = terms.price
+        waits = np.isin(columns.status, _NEVER_AGAIN)
+        waits |= (columns.status == PageStatus.GONE) & (columns.not_before > self._now)
+        return np.where(waits, np.nan, frontier.values(np.arange(len(self._table)), self._now))
+
+    def values_after(self, seconds: float) -> FloatArray:
+        """Value of visiting each page some time after its last visit."""
+        return self._terms.policy.model.value(self._beliefs, np.full(len(self._table), seconds))
+
+    def freshness(self) -> FloatArray:
+        """Expected freshness of each page's copy now; 0 where there is none."""
+        has_copy = ~np.isnan(self.elapsed)
+        fresh = self._terms.policy.model.freshness(self._beliefs, np.where(has_copy, self.elapsed, 0.0))
+        return np.where(has_copy, fresh, 0.0)
+
+    def intervals(self, price: float) -> FloatArray:
+        """Seconds between the visits of each page in the long run at a price; inf if it has none."""
+        least = self._terms.min_interval
+        if price <= 0:
+            return np.full(len(self._table), least)
+        return np.maximum(self._terms.policy.model.elapsed_at(self._beliefs, price), least)
+
+    def next_visits(self) -> FloatArray:
+        """When each page is visited next if nothing happens; in the past if it is due, inf if never."""
+        columns = self._columns
+        times = np.minimum(columns.last_visit_at, self._now) + self.intervals(self._terms.price)
+        times = np.where(np.isnan(times), columns.discovered_at, times)
+        times = np.where(columns.status == PageStatus.GONE, columns.not_before, times)
+        times[np.isin(columns.status, _NEVER_AGAIN)] = np.inf
+        blocked = np.array([self._terms.blocked_until.get(host, 0.0) for host in columns.hosts])
+        if len(times):
+            times = np.maximum(times, blocked[columns.host])
+        return np.maximum(times, columns.not_before)
+
+    def visits_per_second(self, price: float) -> float:
+        """How many visits the pages with a copy take together in the long run at a price."""
+        intervals = self.intervals(price)[self._columns.status == PageStatus.ACTIVE]
+        return float(np.sum(1 / np.maximum(intervals, 1e-9)))
+
+    def long_run_price(self) -> float:
+        """Price at which the budget is spent in the long run, from a sample of the pages with a copy."""
+        active = np.flatnonzero(self._columns.status == PageStatus.ACTIVE)
+        sample = active[:: max(1, len(active) // _PRICE_SAMPLE)]
+        return price_for_rate(
+            self._terms.policy.model,
+            self._table.beliefs(sample),
+            self._terms.budget_per_second * len(sample) / max(1, len(active)),
+            min_interval=self._terms.min_interval,
+        )

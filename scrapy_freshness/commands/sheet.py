@@ -1,0 +1,131 @@
+"""One page for people: what `scrapy freshness show` prints."""
+
+import json
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from scrapy_freshness.commands.context import Context, new_grid, new_table
+from scrapy_freshness.commands.human import (
+    NOTHING,
+    count,
+    duration,
+    every,
+    expected,
+    moment,
+    number,
+    relative,
+    safe,
+    share,
+    size,
+)
+from scrapy_freshness.commands.rows import Row
+
+#: Observations that are shown of a history or a profile, the last ones.
+_SHOWN = 8
+_OUTCOME_STYLES = {"first": "green", "changed": "green", "failed": "red", "gone": "red", "moved": "yellow"}
+
+
+def print_page(context: Context, page: Row, now: float) -> None:
+    """Print everything about a page."""
+    context.print(Text(safe(page["url"]), style="bold"))
+    context.print()
+    context.print(new_grid(_facts(page, now)))
+    context.print()
+    if page["log"]:
+        context.print(_visits(page["log"], now))
+        context.print()
+    if page["profiles"]:
+        context.print(_profiles(page["profiles"], now))
+        context.print()
+
+
+def _facts(page: Row, now: float) -> dict[str, str]:
+    answer = f" (HTTP {page['http_status']})" if page["http_status"] else ""
+    failed = f", {page['failures']:,} failed in a row" if page["failures"] else ""
+    facts = {
+        "status": page["status"] + answer,
+        "spider": page["spider"],
+        "host": page["host"] + _host_notes(page, now),
+        "discovered": _time(page["discovered_at"], now),
+        "last visit": _time(page["last_visit_at"], now),
+        "last change": _time(page["last_change_at"], now),
+        "next visit": expected(page["next_visit_at"], now),
+        "seen": f"{count(page['visits'], 'visit')}, {count(page['changes'], 'change')}{failed}",
+        "changes": every(page["change_rate"], page["change_rate_low"], page["change_rate_high"]),
+        "history": _history(page["history"]),
+        "freshness": NOTHING if page["last_visit_at"] is None else f"{share(page['freshness'])} expected now",
+        "value now": f"{number(page['value'])}, with an importance of {number(page['importance'])}",
+        "validators": "; ".join(filter(None, (page["etag"], page["last_modified"]))) or NOTHING,
+        "request": _request(page["request"]),
+    }
+    if page["run_callback"]:
+        facts["callback"] = "did not finish with the copy; runs again at the next visit"
+    if page["profiles"] is None:
+        facts["profiles"] = "cannot be read; the next visit begins new ones"
+    return {name: safe(value) if name != "request" else value for name, value in facts.items()}
+
+
+def false_answers(n_false: int, n_checked: int) -> str:
+    """How far the answers "not modified" of a host can be believed."""
+    return f"{n_false:,} of {n_checked:,} checked 304s were false"
+
+
+def _host_notes(page: Row, now: float) -> str:
+    notes = []
+    if page["host_blocked_until"] > now:
+        notes.append(f"in back-off for another {duration(page['host_blocked_until'] - now)}")
+    if page["host_audits"]:
+        notes.append(false_answers(page["host_false_not_modified"], page["host_audits"]))
+    return f" ({', '.join(notes)})" if notes else ""
+
+
+def _time(time: float | None, now: float) -> str:
+    return "never" if time is None else f"{relative(time, now)} ({moment(time)})"
+
+
+def _history(history: list[dict[str, Any]] | None) -> str:
+    if history is None:
+        return "cannot be read"
+    seen = [
+        f"{'changed within' if each['changed'] else 'same for'} {duration(each['seconds'])}"
+        for each in history[-_SHOWN:]
+    ]
+    earlier = [f"… {len(history) - _SHOWN} more"] if len(history) > _SHOWN else []
+    return ", ".join(earlier + seen) or NOTHING
+
+
+def _request(request: dict[str, Any]) -> str:
+    """What the request has beside its URL, a line each."""
+    lines = [
+        f"{key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for key, value in request.items()
+    ]
+    return "\n".join(map(safe, lines)) or "callback: parse"
+
+
+def _visits(log: list[dict[str, Any]], now: float) -> Table:
+    table = new_table("visits", "UTC", "outcome", ">HTTP", ">moved", ">size", ">latency")
+    for visit in log:
+        table.add_row(
+            relative(visit["at"], now),
+            moment(visit["at"]).removesuffix(" UTC"),
+            Text(visit["outcome"].replace("_", " "), style=_OUTCOME_STYLES.get(visit["outcome"], "")),
+            str(visit["http_status"] or NOTHING),
+            NOTHING if visit["divergence"] is None else share(visit["divergence"]),
+            size(visit["body_bytes"]),
+            NOTHING if visit["latency_seconds"] is None else duration(visit["latency_seconds"]),
+        )
+    return table
+
+
+def _profiles(profiles: list[dict[str, Any]], now: float) -> Table:
+    """How far the page has moved from each base version, after how long."""
+    table = new_table("base version", "UTC", ">fragments", "moved by, after")
+    for profile in reversed(profiles):
+        seen = list(zip(profile["divergence"], profile["elapsed_seconds"], strict=True))[-_SHOWN:]
+        moved = ", ".join(f"{share(divergence)} {duration(elapsed)}" for divergence, elapsed in seen)
+        base = relative(profile["base_at"], now), moment(profile["base_at"]).removesuffix(" UTC")
+        table.add_row(*base, f"{profile['fragments']:,}", moved or NOTHING)
+    return table

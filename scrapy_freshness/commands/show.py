@@ -1,0 +1,108 @@
+"""Everything that is known about one page: its record, its visits and what they saw.
+
+The URL may be written in any way that Scrapy takes for the same page. If several spiders know the page,
+each one's is shown.
+"""
+
+import argparse
+import json
+from functools import partial
+from typing import Any
+
+from scrapy_freshness.commands.context import Context, whole_number
+from scrapy_freshness.commands.lookup import pages_of
+from scrapy_freshness.commands.outlook import Terms
+from scrapy_freshness.commands.rows import Row, assess, row_of
+from scrapy_freshness.commands.sheet import print_page
+from scrapy_freshness.content.profiles import unpack
+from scrapy_freshness.estimation.history import observations
+from scrapy_freshness.model import HostRecord, PageRecord, VisitRecord
+from scrapy_freshness.storage.page_reports import page_visits
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", metavar="URL")
+    parser.add_argument(
+        "--visits", type=whole_number, metavar="N", default=20, help="show the last N visits; default: 20"
+    )
+
+
+def run(context: Context, options: argparse.Namespace) -> None:
+    now = context.clock.now()
+    with context.store() as store:
+        spiders = {page.page_id: page.spider for page in pages_of(store, options.url)}
+        hosts = {record.host: record for record in store.load_hosts()}
+        pages = []
+        for record in sorted(store.load_records(spiders), key=lambda record: record.page_id):
+            host = hosts.get(record.host, HostRecord(host=record.host))
+            visits = page_visits(store, record.page_id, options.visits)
+            pages.append(everything(record, spiders[record.page_id], host, visits))
+        assess(pages, partial(Terms.of, store, context.config), now)
+    if context.as_json:
+        context.print_json({"now": now, "pages": pages})
+        return
+    for page in pages:
+        print_page(context, page, now)
+
+
+def everything(record: PageRecord, spider: str, host: HostRecord, visits: list[VisitRecord]) -> Row:
+    """All that is known about a page as plain values."""
+    return row_of(record, spider) | {
+        "etag": record.etag,
+        "last_modified": record.last_modified,
+        "content_hash": record.content_hash,
+        "body_hash": record.body_hash,
+        "run_callback": record.run_callback,
+        "request": _request(record.request),
+        "host_blocked_until": host.blocked_until,
+        "host_failures": host.failures,
+        "host_audits": host.audits,
+        "host_false_not_modified": host.false_not_modified,
+        "history": _history(record.history),
+        "profiles": _profiles(record.profiles),
+        "log": [
+            {
+                "at": visit.at,
+                "outcome": visit.outcome.name.lower(),
+                "http_status": visit.http_status,
+                "divergence": visit.divergence,
+                "body_bytes": visit.body_bytes,
+                "latency_seconds": visit.latency_seconds,
+            }
+            for visit in visits
+        ],
+    }
+
+
+def _request(text: str | None) -> dict[str, Any]:
+    """What the request has beside its URL."""
+    try:
+        request = json.loads(text or "{}")
+    except ValueError:
+        request = None
+    return request if isinstance(request, dict) else {"unreadable": text}
+
+
+def _history(packed: bytes) -> list[dict[str, Any]] | None:
+    """After how long the page had or had not changed, oldest first; None if it cannot be read."""
+    try:
+        return [{"seconds": abs(seen), "changed": seen < 0} for seen in observations(packed).tolist()]
+    except ValueError:
+        return None
+
+
+def _profiles(packed: bytes) -> list[dict[str, Any]] | None:
+    """The change profiles, newest base last; None if they cannot be read."""
+    try:
+        profiles = unpack(packed)
+    except ValueError:
+        return None
+    return [
+        {
+            "base_at": profile.base_at,
+            "fragments": len(profile.sketch),
+            "elapsed_seconds": profile.elapsed.tolist(),
+            "divergence": profile.divergence.tolist(),
+        }
+        for profile in profiles
+    ]

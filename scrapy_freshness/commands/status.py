@@ -1,0 +1,129 @@
+"""How the crawl of every spider is doing: freshness, budget, pages, hosts that asked for a pause.
+
+The freshness is what the policy expects of the copies now, from the change rates it believes in, as a
+mean over the pages that have a copy, weighted by importance.
+"""
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from scrapy_freshness.commands.board import print_status
+from scrapy_freshness.commands.context import Context
+from scrapy_freshness.commands.outlook import Outlook, Terms
+from scrapy_freshness.errors import FreshnessError
+from scrapy_freshness.model import Outcome, PageColumns, PageStatus
+from scrapy_freshness.storage import reports
+from scrapy_freshness.storage.reports import DAY_SECONDS, HOUR_SECONDS, Activity, SpiderReport
+from scrapy_freshness.storage.store import Store
+
+MINUTE_SECONDS = 60.0
+
+_NOTHING_DONE = Activity(visits={}, fetches={})
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--spider", metavar="NAME", help="only this spider")
+
+
+def run(context: Context, options: argparse.Namespace) -> None:
+    now = context.clock.now()
+    with context.store() as store, context.progress("Reading pages"):
+        if options.spider is not None and options.spider not in store.spiders():
+            raise FreshnessError(f"no spider {options.spider} is known, only {', '.join(store.spiders())}")
+        # Minutes before hours: what a crawl adds meanwhile must not make a part larger than the whole.
+        minutes = last_minutes(store, now)
+        status = {
+            "now": now,
+            "database": {"name": str(store.database), "bytes": reports.size_bytes(store)},
+            "spiders": [
+                _spider(context, store, report, minutes.get(report.spider, _NOTHING_DONE), now)
+                for report in reports.spiders(store, now)
+                if options.spider in (None, report.spider)
+            ],
+            "hosts_in_backoff": [
+                {"host": host.host, "until": host.blocked_until, "failures": host.failures}
+                for host in sorted(store.load_hosts(), key=lambda host: host.blocked_until)
+                if host.blocked_until > now
+            ],
+        }
+    if context.as_json:
+        context.print_json(status)
+    else:
+        print_status(context, status)
+
+
+def last_minutes(store: Store, now: float) -> dict[str, Activity]:
+    """What every spider did in the last 60 seconds, about: counts are kept by minutes of the clock.
+
+    Of the minute before this one, the share counts that is not older than 60 seconds.
+    """
+    this_minute = reports.activity_since(store, now - MINUTE_SECONDS)
+    two_minutes = reports.activity_since(store, now - 2 * MINUTE_SECONDS)
+    recent_share = 1 - now % MINUTE_SECONDS / MINUTE_SECONDS
+
+    def blend(this: Mapping[Any, int], both: Mapping[Any, int]) -> dict[Any, int]:
+        return {key: round(this.get(key, 0) + recent_share * (both[key] - this.get(key, 0))) for key in both}
+
+    return {
+        spider: Activity(
+            visits=blend(this_minute.get(spider, _NOTHING_DONE).visits, both.visits),
+            fetches=blend(this_minute.get(spider, _NOTHING_DONE).fetches, both.fetches),
+        )
+        for spider, both in two_minutes.items()
+    }
+
+
+def counted_seconds(span: float, now: float) -> float:
+    """How much of a span the counts by minutes cover: not the minute in which it began.
+
+    >>> counted_seconds(3600.0, now=7230.0)
+    3570.0
+    """
+    return now - MINUTE_SECONDS * (1 + (now - span) // MINUTE_SECONDS)
+
+
+def _spider(
+    context: Context, store: Store, report: SpiderReport, minute: Activity, now: float
+) -> dict[str, Any]:
+    terms, state = Terms.of(store, context.config, report.spider), report.state
+    activities = {"minute": minute, "hour": report.last_hour, "day": report.last_day}
+    seconds = {
+        "minute": MINUTE_SECONDS,
+        "hour": counted_seconds(HOUR_SECONDS, now),
+        "day": counted_seconds(DAY_SECONDS, now),
+    }
+    return {
+        "spider": report.spider,
+        "running": report.spider in reports.crawling(store),
+        "started_at": state.started_at if state else None,
+        "updated_at": state.updated_at if state else None,
+        "policy": terms.policy.name,
+        "budget_per_second": terms.budget_per_second,
+        "price": terms.price,
+        **_freshness(terms, store.load_pages(report.spider), now),
+        "pages": {status.name.lower(): report.pages.get(status, 0) for status in PageStatus},
+        "fetches": {span: activity.fetches for span, activity in activities.items()},
+        "budget_used": {
+            span: sum(activity.fetches.values()) / (terms.budget_per_second * seconds[span])
+            for span, activity in activities.items()
+        },
+        "visits": {
+            span: {outcome.name.lower(): activity.visits.get(outcome, 0) for outcome in Outcome}
+            for span, activity in activities.items()
+        },
+    }
+
+
+def _freshness(terms: Terms, columns: PageColumns, now: float) -> dict[str, float | None]:
+    outlook = Outlook(terms, columns, now)
+    active = columns.status == PageStatus.ACTIVE
+    weights = columns.importance[active].astype(np.float64)
+    has_copies = weights.sum() > 0
+    return {
+        "freshness": float(np.average(outlook.freshness()[active], weights=weights)) if has_copies else None,
+        "mean_age_seconds": float(outlook.elapsed[active].mean()) if has_copies else None,
+        "never_fetched_share": float(np.mean(columns.status == PageStatus.NEW)) if len(active) else None,
+    }

@@ -1,0 +1,152 @@
+"""`scrapy freshness why URL`."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from answering import Answer
+from small_web import (
+    FAILING,
+    FAST,
+    GONE,
+    LIED_TO,
+    MOVED,
+    NEW,
+    NOW,
+    OLD,
+    PRICE,
+    SHARED,
+    SLOW,
+    SUSPENDED,
+    WAITING,
+)
+
+from scrapy_freshness.storage.store import Store
+
+Run = Callable[..., Answer]
+
+
+@pytest.fixture
+def why(freshness: Run) -> Callable[..., dict[str, Any]]:
+    """The numbers of a page of spider news."""
+
+    def ask(url: str, **options: Any) -> dict[str, Any]:
+        pages = freshness("why", url, "--json", **options).json["pages"]
+        return next(page for page in pages if page["spider"] == "news")
+
+    return ask
+
+
+def words(page: dict[str, Any]) -> str:
+    return " ".join(page["sentences"])
+
+
+def test_the_change_rate_is_told_with_what_it_is_based_on(why: Run) -> None:
+    assert (
+        "It changes about every 30 h (90 % interval: 15 h–2.5 d), judging by 3 changes found in 12 visits."
+        in words(why(SLOW))
+    )
+
+
+def test_a_page_that_was_never_compared_has_no_rate_of_its_own(why: Run) -> None:
+    assert "How often it changes is not known before its second visit" in words(why(LIED_TO))
+
+
+def test_a_page_below_the_price_waits_until_it_reaches_it(why: Run) -> None:
+    page = why(SLOW)
+
+    assert page["value"] < page["price"] == PRICE
+    assert "A visit now is worth 230, and the price of a visit is 2,000: not enough yet." in page["sentences"]
+    assert "The next visit is expected in 4.2 h" in words(page)
+    assert page["next_visit_at"] - NOW + 2 * 3600 == pytest.approx(page["interval_seconds"])
+
+
+def test_a_page_above_the_price_is_due(why: Run, web_url: str) -> None:
+    assert "It is due; in the long run it is visited every" in words(why(OLD))
+    assert "the spider news is not running" in words(why(OLD))
+    with Store.open(web_url) as store:
+        store.lock("news")
+        page = why(OLD)
+
+    assert "It is due, and visited as soon as the budget and its host have room" in words(page)
+    assert "not running" not in words(page)
+
+
+def test_a_page_that_changes_too_often_is_never_visited(why: Run) -> None:
+    page = why(FAST)
+
+    assert page["next_visit_at"] is None
+    assert page["interval_seconds"] is None
+    assert page["highest_value"] == pytest.approx(1000)
+    assert (
+        "At this price it is never visited: it changes so often that a visit is worth at most 1,000, "
+        "however old the copy." in words(page)
+    )
+    assert "It would be visited every 24 h at a budget of about" in words(page)
+    assert page["more_often"]["budget_per_second"] > page["budget_per_second"]
+
+
+def test_the_rank_counts_the_pages_that_are_worth_more(why: Run, freshness: Run) -> None:
+    pages = freshness("pages", "--json", "--limit", "50", "--spider", "news").json["pages"]
+    ranked = [page for page in pages if page["status"] in ("new", "active")]
+    for page in ranked:
+        told = why(page["url"])
+        assert told["rank"] == 1 + sum(other["value"] > page["value"] for other in ranked)
+        assert told["ranked_pages"] == len(ranked)
+        assert told["value"] == pytest.approx(page["value"])
+        assert told["next_visit_at"] == page["next_visit_at"]
+
+
+def test_a_bigger_budget_brings_the_page_as_often_as_said(why: Run, web_url: str) -> None:
+    page = why(SLOW)
+    more = page["more_often"]
+
+    assert more["interval_seconds"] == pytest.approx(page["interval_seconds"] / 2)
+    assert more["budget_per_second"] > page["budget_per_second"]
+
+
+def test_a_page_that_is_visited_as_often_as_allowed_needs_no_budget(why: Run) -> None:
+    page = why(SHARED, settings={"FRESHNESS_MIN_INTERVAL": "20h"})
+
+    assert page["more_often"] is None
+    assert "FRESHNESS_MIN_INTERVAL allows at most one visit every 20 h." in page["sentences"]
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        (NEW, "It has never been fetched."),
+        (NEW, "No page is worth more."),
+        (GONE, "It is gone (HTTP 404): it is looked at again after a while"),
+        (GONE, "The next visit is expected in 24 h"),
+        (SUSPENDED, "Its callback is no method of the spider any more"),
+        (MOVED, "It redirects for good (HTTP 301)"),
+        (FAILING, "The last 3 visits failed, the last with HTTP 500; the next may begin in 10 min"),
+        (WAITING, "Its host paused.example is in back-off after 4 refusals in a row, which ends in 3 min"),
+        (LIED_TO, "are not believed: 3 of 10 that were checked were false"),
+    ],
+)
+def test_reasons_are_sentences(why: Run, freshness: Run, url: str, sentence: str) -> None:
+    assert sentence in words(why(url))
+    assert sentence.split(":")[0][:60] in " ".join(freshness("why", url).out.split())
+
+
+def test_numbers_follow_the_sentences(freshness: Run) -> None:
+    out = freshness("why", SLOW).out
+
+    assert "rank         7 of 9" in out
+    assert "price        2,000 (greedy at 1/s)" in out
+
+
+def test_each_spiders_page_is_explained(freshness: Run) -> None:
+    pages = freshness("why", SHARED, "--json").json["pages"]
+
+    assert [page["spider"] for page in pages] == ["news", "shop"]
+    assert pages[1]["policy"] == "greedy"
+
+
+def test_the_policy_in_force_decides(freshness: Run) -> None:
+    pages = freshness("why", SHARED, "--json", settings={"FRESHNESS_POLICY": "uniform"}).json["pages"]
+
+    assert [page["policy"] for page in pages] == ["greedy", "uniform"]
+    assert pages[1]["value"] == pytest.approx(60.0)

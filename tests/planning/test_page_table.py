@@ -1,0 +1,96 @@
+"""The columns of the page table: loading, growing, and how many bytes a page takes."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from planning_world import columns_of, new_page, new_planner
+
+from scrapy_freshness.model import PageColumns, PageRecord, PageStatus
+from scrapy_freshness.planning.table import PageTable, priority_factor
+
+
+def test_rows_keep_their_numbers_and_contents_while_the_table_grows() -> None:
+    table = PageTable()
+    for number in range(3000):
+        record = new_page(number, f"{number % 7}.example", importance=number / 10, priority=number % 3)
+        record.page_id = number + 1
+        assert table.add(record, change_rate=1 / (number + 1), now=float(number)) == number
+
+    assert len(table) == 3000
+    rows = np.arange(3000)
+    assert np.array_equal(table.page_id[rows], rows + 1)
+    assert np.allclose(table.importance[rows], rows / 10)
+    assert np.allclose(table.change_rate[rows], 1 / (rows + 1))
+    assert np.array_equal(table.wake[rows], rows)
+    assert np.isnan(table.last_visit[rows]).all()
+    assert not table.taken[rows].any()
+    assert not table.resting[rows].any()
+    assert [table.hosts[host] for host in table.host[rows[:8]]] == [f"{n % 7}.example" for n in range(8)]
+    assert set(table.first_factor) == {number for number in range(3000) if number % 3}
+
+
+def test_pages_can_be_added_to_those_that_were_loaded() -> None:
+    known = [
+        PageRecord(page_id=5, fingerprint=1, url="u", host="b", last_visit_at=3.0, status=PageStatus.ACTIVE),
+        PageRecord(page_id=6, fingerprint=2, url="v", host="a", priority=50),
+    ]
+    table = PageTable()
+    assert table.load(columns_of(known), now=10.0) == 0
+
+    row = table.add(new_page(3, "c"), change_rate=0.5, now=10.0)
+
+    assert row == 2
+    assert [table.hosts[host] for host in table.host[:3]] == ["b", "a", "c"]
+    assert table.last_visit[0] == 3.0
+    assert table.first_factor == {1: priority_factor(50)}
+
+
+def test_visits_in_the_future_are_counted_and_taken_as_now() -> None:
+    """The machine's clock was set back between two runs."""
+    known = [
+        PageRecord(page_id=n, fingerprint=n, url="u", host="a", last_visit_at=at, status=PageStatus.ACTIVE)
+        for n, at in enumerate([5.0, 10.0, 11.0, 1e9])
+    ]
+    table = PageTable()
+
+    assert table.load(columns_of(known), now=10.0) == 2
+    assert table.last_visit[:4].tolist() == [5.0, 10.0, 10.0, 10.0]
+
+
+@pytest.mark.parametrize(("priority", "factor"), [(0, 1), (100, np.e), (-100, 1 / np.e), (10**9, np.exp(50))])
+def test_the_priority_of_a_request_weighs_its_first_visit(priority: int, factor: float) -> None:
+    assert priority_factor(priority) == pytest.approx(factor)
+
+
+def test_a_known_page_takes_at_most_120_bytes() -> None:
+    count = 200_000
+    rng = np.random.default_rng(1)
+    pages = PageColumns(
+        hosts=[f"{number}.example" for number in range(5000)],
+        page_id=np.arange(count),
+        fingerprint=rng.integers(-(2**63), 2**63 - 1, count),
+        host=rng.integers(0, 5000, count).astype(np.int32),
+        status=np.ones(count, np.uint8),
+        kind=np.zeros(count, np.uint8),
+        priority=np.zeros(count, np.int32),
+        importance=np.ones(count, np.float32),
+        discovered_at=np.zeros(count),
+        last_visit_at=np.zeros(count),
+        not_before=np.zeros(count),
+        change_rate=np.full(count, 1e-5, np.float32),
+    )
+    tracemalloc.start()
+    try:
+        planner = new_planner(rate=10.0)
+        planner.load(pages, count, 1.0)
+        planner.start(1.0)
+        planner.wanted(1e6)
+        for number in range(1000):
+            planner.discover(new_page(number), 1e6)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert len(planner) == count + 1000
+    assert held / count <= 120

@@ -1,0 +1,159 @@
+"""Two crawls never write to the same pages, and a crawl that was killed leaves no lock behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from samples import page
+
+from scrapy_freshness.errors import LockedError, StorageError
+from scrapy_freshness.model import Batch
+from scrapy_freshness.storage.store import Store
+
+CRAWL = """
+import sys, time
+from scrapy_freshness.storage.store import Store
+store = Store.open(sys.argv[1])
+store.lock(sys.argv[2])
+print("locked", flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_second_crawl_is_refused_and_told_who_has_the_database(database_url: str) -> None:
+    with other_crawl(database_url, "quotes") as process, Store.open(database_url) as store:
+        with pytest.raises(LockedError, match=rf"in use by .*process {process.pid}.*FRESHNESS_DATABASE_URL$"):
+            store.lock("quotes")
+
+        assert store.is_locked()
+
+
+def test_a_killed_crawl_leaves_no_lock(database_url: str) -> None:
+    with other_crawl(database_url, "quotes") as process, Store.open(database_url) as store:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+        lock_within_seconds(store, "quotes", 5)
+
+
+def test_a_lock_ends_with_unlock_and_with_close(database_url: str) -> None:
+    with Store.open(database_url) as watcher:
+        store = Store.open(database_url)
+        assert not watcher.is_locked()
+        store.lock("quotes")
+        assert watcher.is_locked()
+        store.unlock()
+        assert not watcher.is_locked()
+        store.lock("quotes")
+        store.close()
+        watcher.lock("quotes")
+
+
+def test_two_stores_of_one_process_exclude_each_other(database_url: str) -> None:
+    with Store.open(database_url) as store, Store.open(database_url) as other:
+        store.lock("quotes")
+
+        with pytest.raises(LockedError):
+            other.lock("quotes")
+
+
+def test_in_sqlite_the_lock_covers_all_spiders(sqlite_url: str) -> None:
+    with Store.open(sqlite_url) as store, Store.open(sqlite_url) as other:
+        store.lock("quotes")
+
+        with pytest.raises(LockedError):
+            other.lock("authors")
+
+
+def test_in_postgresql_other_spiders_may_crawl(postgres_url: str) -> None:
+    with Store.open(postgres_url) as store, Store.open(postgres_url) as other:
+        store.lock("quotes")
+        other.lock("authors")
+        first = other.next_page_id("authors")
+
+        store.save("quotes", Batch(pages=[page(1)]))
+        other.save("authors", Batch(pages=[page(first)]))
+
+        assert (store.page_count("quotes"), store.page_count("authors")) == (1, 1)
+
+
+def test_maintenance_and_crawls_exclude_each_other(database_url: str) -> None:
+    with Store.open(database_url) as crawl, Store.open(database_url) as maintenance:
+        crawl.lock("quotes")
+        with pytest.raises(LockedError):
+            maintenance.lock()
+        crawl.unlock()
+        maintenance.lock()
+        with pytest.raises(LockedError):
+            crawl.lock("quotes")
+
+
+def test_a_reader_sees_the_lock_without_leaving_a_file(database_url: str, tmp_path: Path) -> None:
+    with Store.open(database_url) as store, Store.open_readonly(database_url) as reader:
+        assert not reader.is_locked()
+        assert not list(tmp_path.glob("*.lock"))
+        store.lock("quotes")
+        assert reader.is_locked()
+
+
+def test_a_lock_file_that_cannot_be_written(sqlite_url: str, tmp_path: Path) -> None:
+    (tmp_path / "freshness.db.lock").mkdir()
+
+    with (
+        Store.open(sqlite_url) as store,
+        pytest.raises(StorageError, match=r"freshness.db.lock cannot be written"),
+    ):
+        store.lock("quotes")
+
+
+def test_a_crawl_that_lost_its_lock_to_another_stops_writing(postgres_url: str) -> None:
+    with Store.open(postgres_url) as store, Store.open(postgres_url) as other:
+        store.lock("quotes")
+        with other.reading() as connection:
+            connection.exec_driver_sql(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        other.lock("quotes")
+
+        with pytest.raises(LockedError):
+            store.save("quotes", Batch(pages=[page(1)]))
+        assert other.page_count("quotes") == 0
+        other.unlock()
+        store.save("quotes", Batch(pages=[page(1)]))
+        assert other.page_count("quotes") == 1
+
+
+@contextmanager
+def other_crawl(database_url: str, spider: str) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the lock of a spider."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", CRAWL, database_url, spider],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "locked\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def lock_within_seconds(store: Store, spider: str, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return store.lock(spider)
+        except LockedError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)

@@ -1,0 +1,159 @@
+"""Forgetting, pruning and handing over."""
+
+import pytest
+from samples import crawl_state, page, visit
+from sqlalchemy import func, select
+
+from scrapy_freshness.errors import StorageError
+from scrapy_freshness.model import Batch, HostRecord, Outcome
+from scrapy_freshness.storage import maintenance
+from scrapy_freshness.storage.page_reports import page_visits
+from scrapy_freshness.storage.reports import spiders
+from scrapy_freshness.storage.schema import metadata
+from scrapy_freshness.storage.store import Store
+
+
+def sizes(store: Store) -> dict[str, int]:
+    """How many rows each table has."""
+    with store.reading() as connection:
+        return {
+            name: connection.scalar(select(func.count()).select_from(table)) or 0
+            for name, table in metadata.tables.items()
+        }
+
+
+def test_forgetting_a_url_removes_all_its_pages_and_visits(store: Store) -> None:
+    store.save("quotes", Batch(pages=[page(1), page(2)], visits=[visit(1, 5.0), visit(2, 6.0)]))
+    same = page(store.next_page_id("authors"), url=page(1).url)
+    store.save("authors", Batch(pages=[same], visits=[visit(same.page_id, 7.0)]))
+
+    assert store.forget(url=page(1).url) == 2
+    assert store.forget(url=page(1).url) == 0
+
+    assert (store.page_count("quotes"), store.page_count("authors")) == (1, 0)
+    assert [record.at for record in page_visits(store, 2)] == [6.0]
+    assert {name: sizes(store)[name] for name in ("page", "page_detail", "visit")} == {
+        "page": 1,
+        "page_detail": 1,
+        "visit": 1,
+    }
+
+
+def test_forgetting_a_host_removes_it_with_its_pages(store: Store) -> None:
+    store.save(
+        "quotes",
+        Batch(
+            pages=[page(1), page(2, host="b.example"), page(3, host="b.example")],
+            visits=[visit(2, 5.0)],
+            hosts=[HostRecord(host="b.example", failures=3)],
+        ),
+    )
+
+    assert store.forget(host="b.example") == 2
+
+    assert [record.host for record in store.load_hosts()] == ["a.example"]
+    assert store.load_pages("quotes").page_id.tolist() == [1]
+    assert sizes(store)["visit"] == 0
+
+
+def test_a_page_that_was_forgotten_may_come_again(store: Store) -> None:
+    store.save("quotes", Batch(pages=[page(1, host="b.example", visits=5)], visits=[visit(1, 5.0)]))
+    with Store.open(str(store.database.url.render_as_string(hide_password=False))) as command:
+        command.forget(host="b.example")
+
+    fresh = Store.open(str(store.database.url.render_as_string(hide_password=False)))
+    fresh.save("quotes", Batch(pages=[page(fresh.next_page_id("quotes"), host="b.example")]))
+
+    assert [record.visits for record in fresh.load_records([1])] == [0]
+    assert page_visits(fresh, 1) == []
+    fresh.close()
+
+
+@pytest.mark.parametrize("arguments", [{}, {"url": "http://a.example/", "host": "a.example"}])
+def test_forget_wants_one_thing(store: Store, arguments: dict[str, str]) -> None:
+    with pytest.raises(TypeError):
+        store.forget(**arguments)
+
+
+def test_pruning_removes_what_is_older_in_portions(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(maintenance, "PRUNED_AT_ONCE", 3)
+    store.save(
+        "quotes",
+        Batch(
+            pages=[page(1, visits=20)],
+            visits=[visit(1, 60.0 * minute) for minute in range(20)],
+            fetches={(minute, "page"): 1 for minute in range(20)},
+        ),
+    )
+
+    assert store.prune_visits(before=600.0) == 10
+    assert store.prune_visits(before=600.0) == 0
+
+    assert [record.at for record in page_visits(store, 1)] == [60.0 * minute for minute in range(19, 9, -1)]
+    (report,) = spiders(store, now=20 * 60.0)
+    assert (sum(report.last_day.visits.values()), report.last_day.fetches) == (10, {"page": 10})
+    assert [record.visits for record in store.load_records([1])] == [20]
+
+
+def test_a_renamed_spider_takes_over_everything(store: Store) -> None:
+    store.save(
+        "old",
+        Batch(
+            pages=[page(1), page(2)],
+            visits=[visit(1, 60.0, Outcome.CHANGED)],
+            fetches={(1, "page"): 2},
+            state=crawl_state("old", price=3.0),
+        ),
+    )
+
+    assert store.adopt("old", "new") == 2
+
+    assert store.spiders() == ["new"]
+    assert store.page_count("new") == 2
+    assert store.load_state("new") == crawl_state("new", price=3.0)
+    assert [record.at for record in page_visits(store, 1)] == [60.0]
+    (report,) = spiders(store, now=100.0)
+    assert (report.last_hour.visits, report.last_hour.fetches) == ({Outcome.CHANGED: 1}, {"page": 2})
+
+
+def test_where_both_spiders_know_a_page_the_older_history_is_kept(store: Store) -> None:
+    store.save("old", Batch(pages=[page(1, fingerprint=5, visits=30)], fetches={(1, "page"): 2}))
+    first = store.next_page_id("new")
+    store.save(
+        "new",
+        Batch(
+            pages=[page(first, fingerprint=5, visits=1), page(first + 1, fingerprint=6)],
+            visits=[visit(first, 60.0)],
+            fetches={(1, "page"): 3},
+            state=crawl_state("new"),
+        ),
+    )
+
+    assert store.adopt("old", "new") == 1
+
+    assert sorted(store.load_pages("new").page_id.tolist()) == [1, first + 1]
+    assert store.load_state("new") == crawl_state("new")
+    (report,) = spiders(store, now=100.0)
+    assert report.last_hour.fetches == {"page": 5}
+    assert sizes(store)["page_detail"] == 2
+
+
+def test_a_spider_named_like_one_that_was_renamed_starts_with_other_page_ids(store: Store) -> None:
+    store.save("old", Batch(pages=[page(store.next_page_id("old"))]))
+    store.adopt("old", "new")
+
+    store.save("old", Batch(pages=[page(store.next_page_id("old"), url="http://other.example/")]))
+
+    assert (store.page_count("old"), store.page_count("new")) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"), [("typo", "new", "it has quotes$"), ("quotes", "quotes", "already")]
+)
+def test_what_cannot_be_handed_over(store: Store, old: str, new: str, message: str) -> None:
+    store.save("quotes", Batch(pages=[page(1)]))
+
+    with pytest.raises(StorageError, match=message):
+        store.adopt(old, new)
+
+    assert store.spiders() == ["quotes"]

@@ -1,0 +1,195 @@
+"""What is saved comes back, on both databases the same."""
+
+import math
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from samples import crawl_state, page, visit
+
+from scrapy_freshness.errors import StorageError
+from scrapy_freshness.model import Batch, HostRecord, Outcome, PageKind, PageRecord, PageStatus, VisitRecord
+from scrapy_freshness.storage.page_reports import find_pages, page_visits
+from scrapy_freshness.storage.store import Store
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=300)  # NUL and lone surrogates too
+INT64 = st.integers(-(2**63), 2**63 - 1)
+COUNT = st.integers(0, 2**31 - 1)
+FLOAT = st.floats()  # infinite and NaN too
+
+RECORD_FIELDS = {
+    "page_id": st.just(1),
+    "fingerprint": st.just(1),
+    "url": st.just("http://a.example/"),
+    "host": ANY_TEXT,
+    "request": st.none() | ANY_TEXT,
+    "status": st.sampled_from(PageStatus),
+    "kind": st.sampled_from(PageKind),
+    "priority": INT64,
+    "importance": FLOAT,
+    "discovered_at": st.just(5.0),
+    "last_visit_at": st.none() | FLOAT,
+    "last_change_at": st.none() | FLOAT,
+    "not_before": FLOAT,
+    "visits": COUNT,
+    "changes": COUNT,
+    "failures": COUNT,
+    "change_rate": FLOAT,
+    "change_rate_low": FLOAT,
+    "change_rate_high": FLOAT,
+    "etag": st.none() | ANY_TEXT,
+    "last_modified": st.none() | ANY_TEXT,
+    "content_hash": st.none() | INT64,
+    "body_hash": st.none() | INT64,
+    "http_status": st.none() | INT64,
+    "run_callback": st.booleans(),
+    "history": st.binary(max_size=3000),
+    "profiles": st.binary(max_size=3000),
+}
+RECORDS = st.builds(PageRecord, **RECORD_FIELDS)
+
+VISITS = st.builds(
+    VisitRecord,
+    page_id=st.just(1),
+    at=st.floats(0, 1e10),
+    outcome=st.sampled_from(Outcome),
+    http_status=st.none() | INT64,
+    divergence=st.none() | FLOAT,
+    body_bytes=st.integers(0, 2**63 - 1),
+    latency_seconds=st.none() | FLOAT,
+)
+
+every_example_in_the_same_store = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@every_example_in_the_same_store
+@given(record=RECORDS)
+def test_a_record_comes_back_as_the_rules_say(store: Store, record: PageRecord) -> None:
+    store.save("quotes", Batch(pages=[record]))
+
+    (loaded,) = store.load_records([1])
+
+    assert loaded == kept(record)
+    assert {type(getattr(loaded, field.name)) for field in fields(loaded)} <= {
+        *(int, float, str, bytes, bool, type(None), PageStatus, PageKind)
+    }
+
+
+@every_example_in_the_same_store
+@given(record=VISITS)
+def test_a_visit_comes_back_as_the_rules_say(store: Store, record: VisitRecord) -> None:
+    store.save("quotes", Batch(pages=[page(1)], visits=[record]))
+
+    assert page_visits(store, 1, limit=1) == [
+        replace(
+            record,
+            http_status=status_code(record.http_status),
+            divergence=without_nan(record.divergence, None),
+            latency_seconds=without_nan(record.latency_seconds, None),
+        )
+    ]
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(url=ANY_TEXT, number=st.integers(1, 2**40))
+def test_a_page_is_found_by_whatever_url_it_was_saved_with(store: Store, url: str, number: int) -> None:
+    store.forget(url=url)
+    store.save("quotes", Batch(pages=[page(number, url=url, host="b.example")]))
+
+    assert [found.page_id for found in find_pages(store, url)] == [number]
+    assert store.forget(url=url) == 1
+
+
+def test_no_field_of_a_record_is_left_out_of_these_tests() -> None:
+    assert set(RECORD_FIELDS) == {field.name for field in fields(PageRecord)}
+
+
+def test_numbers_of_numpy_are_stored_like_plain_ones(store: Store) -> None:
+    record = page(
+        1,
+        fingerprint=np.int64(-5),
+        importance=np.float32(0.5),
+        last_visit_at=np.float64(7.0),
+        visits=np.int32(3),
+        content_hash=np.int64(9),
+    )
+    seen = visit(1, np.float64(7.0), divergence=np.float32(0.25), body_bytes=np.int64(10))
+
+    store.save("quotes", Batch(pages=[record], visits=[seen]))
+
+    (loaded,) = store.load_records([np.int64(1)])
+    assert (loaded.fingerprint, loaded.importance, loaded.last_visit_at, loaded.visits) == (-5, 0.5, 7.0, 3)
+    assert page_visits(store, 1) == [visit(1, 7.0, divergence=0.25, body_bytes=10)]
+
+
+def test_a_number_that_no_column_holds_is_refused(store: Store) -> None:
+    with pytest.raises(StorageError):
+        store.save("quotes", Batch(pages=[page(1, fingerprint=2**70)]))
+
+    assert store.page_count("quotes") == 0
+
+
+def test_a_url_of_ten_kilobytes_is_kept_and_found(store: Store) -> None:
+    long_url = "http://a.example/?" + "".join(chr(33 + n * 7919 % 90) for n in range(10_000))
+    store.save("quotes", Batch(pages=[page(1, url=long_url), page(2, url=long_url + "2", host="h" * 5000)]))
+
+    assert [found.page_id for found in find_pages(store, long_url)] == [1]
+    assert [record.host for record in store.load_records([2])] == ["h" * 255]
+
+
+def test_hosts_come_back(store: Store) -> None:
+    blocked = HostRecord(host="ä.example", blocked_until=9.5, failures=2, audits=3, false_not_modified=1)
+    store.save("quotes", Batch(pages=[page(1)], hosts=[HostRecord(host="ä.example"), blocked]))
+
+    assert sorted(store.load_hosts(), key=lambda record: record.host) == [
+        HostRecord(host="a.example"),
+        blocked,
+    ]
+
+
+def test_the_state_of_the_crawl_comes_back(store: Store) -> None:
+    assert store.load_state("quotes") is None
+
+    store.save("quotes", Batch(state=crawl_state(price=0.5)))
+    store.save("quotes", Batch(state=crawl_state(price=math.inf)))
+
+    assert store.load_state("quotes") == crawl_state(price=math.inf)
+    assert store.load_state("other") is None
+
+
+def kept(record: PageRecord) -> PageRecord:
+    """The record that the rules of storage/rows.py make of a record, in other words than there."""
+    return replace(
+        record,
+        host=storable(record.host)[:255],
+        request=storable(record.request),
+        priority=int(np.clip(record.priority, -(2**31), 2**31 - 1)),
+        importance=without_nan(record.importance, 1.0),
+        last_visit_at=without_nan(record.last_visit_at, None),
+        last_change_at=without_nan(record.last_change_at, None),
+        not_before=without_nan(record.not_before, 0.0),
+        change_rate=without_nan(record.change_rate, 0.0),
+        change_rate_low=without_nan(record.change_rate_low, 0.0),
+        change_rate_high=without_nan(record.change_rate_high, 0.0),
+        etag=storable(record.etag),
+        last_modified=storable(record.last_modified),
+        http_status=status_code(record.http_status),
+    )
+
+
+def storable(text: str | None) -> str | None:
+    if text is None:
+        return None
+    return "".join("\ufffd" if char == "\0" or 0xD800 <= ord(char) <= 0xDFFF else char for char in text)
+
+
+def without_nan(number: float | None, otherwise: float | None) -> float | None:
+    return otherwise if number is not None and math.isnan(number) else number
+
+
+def status_code(code: int | None) -> int | None:
+    return None if code is None else int(np.clip(code, 0, 32767))

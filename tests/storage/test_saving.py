@@ -1,0 +1,153 @@
+"""One batch is one transaction, and says the last word about its pages."""
+
+import os
+from dataclasses import replace
+
+import pytest
+from samples import crawl_state, page, visit
+
+from scrapy_freshness.errors import StorageError
+from scrapy_freshness.model import Batch, HostRecord, Outcome, PageStatus
+from scrapy_freshness.storage.page_reports import page_visits
+from scrapy_freshness.storage.reports import hosts, spiders
+from scrapy_freshness.storage.store import Store
+
+
+def test_saving_a_page_again_replaces_all_that_may_change(store: Store) -> None:
+    before = page(1, history=b"one", etag='"1"', visits=1)
+    after = replace(before, history=b"two", etag=None, visits=2, status=PageStatus.GONE, last_visit_at=5.0)
+
+    store.save("quotes", Batch(pages=[before]))
+    store.save("quotes", Batch(pages=[after]))
+
+    assert store.load_records([1]) == [after]
+    assert store.page_count("quotes") == 1
+
+
+def test_of_a_page_that_occurs_twice_in_a_batch_the_last_counts(store: Store) -> None:
+    store.save("quotes", Batch(pages=[page(1, visits=1), page(2), page(1, visits=2)]))
+
+    assert {record.page_id: record.visits for record in store.load_records([1, 2])} == {1: 2, 2: 0}
+
+
+def test_a_page_may_move_to_another_host(store: Store) -> None:
+    store.save("quotes", Batch(pages=[page(1, host="a.example"), page(2, host="a.example")]))
+    store.save("quotes", Batch(pages=[page(1, host="slow"), page(2, host="a.example")]))
+
+    assert {record.page_id: record.host for record in store.load_records([1, 2])} == {
+        1: "slow",
+        2: "a.example",
+    }
+    assert {report.host: report.pages for report in hosts(store)} == {"a.example": 1, "slow": 1}
+
+
+def test_saving_a_page_keeps_what_is_known_about_its_host(store: Store) -> None:
+    store.save("quotes", Batch(hosts=[HostRecord(host="a.example", failures=3)]))
+    store.save("quotes", Batch(pages=[page(1, host="a.example")]))
+
+    assert store.load_hosts() == [HostRecord(host="a.example", failures=3)]
+
+
+def test_visits_of_a_page_are_listed_from_the_last_to_the_first(store: Store) -> None:
+    store.save("quotes", Batch(pages=[page(1)], visits=[visit(1, 10.0, Outcome.FIRST)]))
+    store.save(
+        "quotes", Batch(pages=[page(2), page(1)], visits=[visit(1, 20.0), visit(2, 21.0), visit(1, 22.0)])
+    )
+    store.save("quotes", Batch(pages=[page(1, visits=9)]))
+    store.save("quotes", Batch(visits=[visit(1, 30.0, Outcome.CHANGED, divergence=0.5)]))
+
+    assert [record.at for record in page_visits(store, 1)] == [30.0, 22.0, 20.0, 10.0]
+    assert [record.at for record in page_visits(store, 1, limit=2)] == [30.0, 22.0]
+    assert [record.at for record in page_visits(store, 2)] == [21.0]
+    assert page_visits(store, 3) == []
+
+
+def test_counts_per_minute_add_up_over_batches(store: Store) -> None:
+    for _ in range(3):
+        store.save(
+            "quotes",
+            Batch(
+                pages=[page(1)],
+                visits=[visit(1, 6001.0, Outcome.CHANGED), visit(1, 6002.0), visit(1, 6003.0)],
+                fetches={(100, "page"): 3, (100, "robots"): 1},
+            ),
+        )
+
+    (report,) = spiders(store, now=6100.0)
+
+    assert report.last_hour.visits == {Outcome.CHANGED: 3, Outcome.UNCHANGED: 6}
+    assert report.last_hour.fetches == {"page": 9, "robots": 3}
+
+
+def test_an_empty_batch_changes_nothing(store: Store) -> None:
+    store.save("quotes", Batch())
+
+    assert store.page_count("quotes") == 0
+
+
+def test_a_batch_may_be_large(store: Store) -> None:
+    records = [page(number, host=f"{number % 700}.example") for number in range(1, 5001)]
+
+    store.save("quotes", Batch(pages=records, visits=[visit(record.page_id, 1.0) for record in records]))
+
+    assert store.page_count("quotes") == 5000
+    assert len(store.load_records(range(1, 6000))) == 5000
+
+
+def test_nothing_of_a_batch_is_kept_if_a_part_of_it_fails(store: Store) -> None:
+    store.save("quotes", Batch(pages=[page(1, visits=1)], fetches={(100, "page"): 1}))
+    same_fingerprint = page(3, fingerprint=page(1).fingerprint)
+
+    with pytest.raises(StorageError):
+        store.save(
+            "quotes",
+            Batch(
+                pages=[page(1, visits=2), page(2, host="new.example"), same_fingerprint],
+                visits=[visit(1, 10.0)],
+                hosts=[HostRecord(host="b.example")],
+                fetches={(100, "page"): 5},
+                state=crawl_state(),
+            ),
+        )
+
+    assert [record.visits for record in store.load_records([1, 2, 3])] == [1]
+    assert page_visits(store, 1) == []
+    assert [record.host for record in store.load_hosts()] == ["a.example"]
+    assert store.load_state("quotes") is None
+    (report,) = spiders(store, now=6100.0)
+    assert report.last_hour.fetches == {"page": 1}
+
+
+def test_a_batch_can_be_saved_after_one_that_failed(store: Store) -> None:
+    with pytest.raises(StorageError):
+        store.save("quotes", Batch(pages=[page(1, host="new.example"), page(2, fingerprint=2**70)]))
+
+    store.save("quotes", Batch(pages=[page(1, host="new.example")]))
+
+    assert [record.host for record in store.load_records([1])] == ["new.example"]
+
+
+def test_two_spiders_may_know_the_same_page(store: Store) -> None:
+    store.save("quotes", Batch(pages=[page(1, fingerprint=5)]))
+    store.save("authors", Batch(pages=[page(store.next_page_id("authors"), fingerprint=5)]))
+
+    assert store.spiders() == ["authors", "quotes"]
+    assert [store.page_count(name) for name in ("quotes", "authors", "nobody")] == [1, 1, 0]
+
+
+def test_page_ids_of_two_spiders_never_meet(store: Store) -> None:
+    quotes, authors = store.next_page_id("quotes"), store.next_page_id("authors")
+    store.save("quotes", Batch(pages=[page(quotes), page(quotes + 1)]))
+
+    assert quotes == 1
+    assert store.next_page_id("quotes") == 3
+    assert store.next_page_id("authors") == authors > 10**12
+
+
+def test_blobs_are_not_looked_into(store: Store) -> None:
+    garbage = os.urandom(100_000)
+    store.save("quotes", Batch(pages=[page(1, history=garbage, profiles=b"\0\xff{")]))
+
+    (loaded,) = store.load_records([1])
+
+    assert (loaded.history, loaded.profiles) == (garbage, b"\0\xff{")

@@ -1,0 +1,208 @@
+"""Every setting: what it accepts, what it refuses and how, that it is explained and that it matters."""
+
+import ast
+import contextlib
+import re
+from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_freshness.config import (
+    POLICY_NAMES,
+    PREFIX,
+    Config,
+    reference,
+    setting_name,
+    unknown_settings,
+)
+from scrapy_freshness.content.profiles import observe, pack, unpack
+from scrapy_freshness.content.sketch import sketch
+from scrapy_freshness.errors import ConfigError, FreshnessError
+from scrapy_freshness.planning.policy import policy_named
+
+PACKAGE = Path(__file__).parents[1] / "scrapy_freshness"
+
+#: field -> (written, meant) pairs that are accepted, values that are refused
+SETTINGS = {
+    "plain_scheduler": ([("a.B", "a.B")], [5]),
+    "enabled": ([("False", False), (1, True)], ["perhaps"]),
+    "database_url": ([("postgresql:///x", "postgresql:///x")], [5]),
+    "budget_per_second": (
+        [("2/s", 2.0), ("5000/h", 5000 / 3600), ("86400/day", 1.0), (3, 3.0)],
+        ["0/s", "lots"],
+    ),
+    "policy": ([(name, name) for name in POLICY_NAMES], ["random", "Greedy"]),
+    "stop_when": ([("idle", "idle"), ("never", "never")], ["later", True]),
+    "skip_unchanged": ([("0", False)], ["sometimes"]),
+    "emit_unchanged": ([("1", True)], ["no"]),
+    "item_field": ([("fresh", "fresh")], [["fresh"]]),
+    "allow": ([("/a", (re.compile("/a"),))], [["("], 7]),
+    "deny": ([([r"\.pdf$"], (re.compile(r"\.pdf$"),))], ["*"]),
+    "meta_keys": ([("a, b", ("a", "b")), (["c"], ("c",))], [[1]]),
+    "min_interval_seconds": ([("1min", 60.0), (0, 0.0)], ["-1s", "x"]),
+    "prior_changed_after_seconds": ([("2h", 7200.0)], ["0s", "never"]),
+    "prior_unchanged_after_seconds": ([("2d", 172800.0)], [0, "ever"]),
+    "shingle_words": ([("3", 3)], [0, 2.5]),
+    "sketch_size": ([(8, 8), (65535, 65535)], [0, 65536, "many"]),
+    "max_profiles": ([(1, 1), ("255", 255)], [0, 256]),
+    "profile_length": ([(2, 2)], [1, 65536]),
+    "min_divergence": ([(0.1, 0.1), ("1", 1.0)], [1.5, -1]),
+    "fragment_fields": ([("name,price", ("name", "price"))], [[5]]),
+    "include_css": ([({"*": "main"}, {"*": ("main",)})], ["main", {"a": 5}]),
+    "exclude_css": ([({"a.b": ["nav", ".ad"]}, {"a.b": ("nav", ".ad")})], [["nav"]]),
+    "max_body_bytes": ([("1MiB", 2**20), (10, 10)], ["0", "0.2"]),
+    "audit_share": ([(0, 0.0), (1, 1.0)], [2, "all"]),
+    "gone_recheck_seconds": ([("2h", 7200.0)], ["0s", "61d"]),
+    "gone_recheck_max_seconds": ([("10d", 864000.0)], ["1h"]),
+    "backoff_seconds": ([("1s", 1.0)], ["0s", "2h"]),
+    "backoff_max_seconds": ([("6s", 6.0)], ["4s"]),
+    "flush_seconds": ([("500s", 500.0)], [0, "often"]),
+    "cache_pages": ([(1, 1)], [0]),
+    "visit_log_seconds": ([(0, 0.0), ("1w", 604800.0)], ["-1d"]),
+}
+ACCEPTED = [(name, *pair) for name, (accepted, _) in SETTINGS.items() for pair in accepted]
+REFUSED = [(name, value) for name, (_, refused) in SETTINGS.items() for value in refused]
+
+
+def test_every_setting_is_examined_here() -> None:
+    assert {each.name for each in fields(Config)} == set(SETTINGS)
+
+
+@pytest.mark.parametrize(("field", "written", "meant"), ACCEPTED)
+def test_a_setting_is_read_as_it_is_meant(field: str, written: object, meant: object) -> None:
+    config = Config.from_settings({setting_name(field): written})
+
+    assert getattr(config, field) == meant
+
+
+@pytest.mark.parametrize(("field", "value"), REFUSED)
+def test_a_bad_value_is_refused_with_name_value_and_remedy(field: str, value: object) -> None:
+    with pytest.raises(ConfigError) as refused:
+        Config.from_settings({setting_name(field): value})
+
+    message = str(refused.value)
+    assert "\n" not in message
+    assert setting_name(field) in message
+    shown = f"{value!r}"
+    assert shown in message or " seconds" in message
+    assert re.search(r"write |choose |must be ", message)
+    assert isinstance(refused.value, FreshnessError)
+
+
+@given(
+    name=st.sampled_from(sorted(SETTINGS)),
+    value=st.one_of(
+        st.text(max_size=8), st.integers(), st.floats(), st.booleans(), st.lists(st.integers(), max_size=2)
+    ),
+)
+def test_no_value_of_a_setting_raises_anything_but_a_config_error(name: str, value: object) -> None:
+    with contextlib.suppress(ConfigError):
+        Config.from_settings({setting_name(name): value})
+
+
+def test_the_broken_expression_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"FRESHNESS_DENY.*'\('.*not a regular expression"):
+        Config.from_settings({"FRESHNESS_DENY": ["ok", "("]})
+
+
+def test_no_settings_are_the_defaults() -> None:
+    assert Config.from_settings({}) == Config()
+
+
+def test_defaults_as_a_user_would_write_them_are_the_defaults() -> None:
+    written = {name: default for name, default, _ in reference()}
+
+    assert Config.from_settings(written) == Config()
+
+
+def test_a_config_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Config().policy = "uniform"  # type: ignore[misc]
+
+
+def test_two_configs_share_no_mutable_default() -> None:
+    assert Config().include_css is not Config().include_css
+
+
+@pytest.mark.parametrize(("name", "default", "help_"), reference(), ids=lambda value: str(value)[:30])
+def test_every_setting_has_a_sentence_of_help(name: str, default: object, help_: str) -> None:
+    assert name.startswith(PREFIX)
+    assert name == name.upper()
+    assert re.fullmatch(r"[A-Z\"].*\.", help_)
+    assert "\n" not in help_
+    assert len(help_) >= 20
+
+
+def test_setting_names_are_unique() -> None:
+    names = [name for name, _, _ in reference()]
+
+    assert len(set(names)) == len(names)
+
+
+def test_every_setting_is_read_somewhere() -> None:
+    """As an attribute of something called config: `config.x`, `self._config.x`, `freshness.config.x`."""
+    read = set()
+    for path in PACKAGE.rglob("*.py"):
+        if path.name == "config.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith("config"):
+                read.add(node.attr)
+
+    assert {each.name for each in fields(Config)} - read == set()
+
+
+def test_only_the_config_reads_our_settings() -> None:
+    """No other module looks a FRESHNESS_* setting up; the add-on may set one."""
+    for path in PACKAGE.rglob("*.py"):
+        if path.name == "config.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            is_lookup = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            if is_lookup and node.func.attr.startswith("get") and node.args:
+                first = node.args[0]
+                assert not (isinstance(first, ast.Constant) and str(first.value).startswith(PREFIX)), path
+
+
+def test_misspelt_settings_are_found() -> None:
+    names = ["FRESHNESS_BUDGET", "FRESHNESS_BUDGTE", "FRESHNESS_", "BOT_NAME", "freshness_policy"]
+
+    assert unknown_settings(names) == ["FRESHNESS_", "FRESHNESS_BUDGTE"]
+
+
+def test_every_known_setting_is_known() -> None:
+    assert unknown_settings([name for name, _, _ in reference()]) == []
+
+
+def test_every_policy_that_can_be_chosen_exists() -> None:
+    assert [policy_named(name).name for name in POLICY_NAMES] == list(POLICY_NAMES)
+    with pytest.raises(ConfigError, match="greedy, uniform"):
+        policy_named("best")
+
+
+@pytest.mark.parametrize(("profiles", "length", "size"), [(255, 2, 1), (1, 65_535, 65_535)])
+def test_the_largest_profiles_that_are_accepted_can_be_stored(profiles: int, length: int, size: int) -> None:
+    config = Config.from_settings(
+        {
+            "FRESHNESS_PROFILES": profiles,
+            "FRESHNESS_PROFILE_LENGTH": length,
+            "FRESHNESS_SKETCH_SIZE": size,
+        }
+    )
+    kept = ()
+    for version in range(300):
+        found = sketch(np.array([version], np.uint32), config.sketch_size)
+        kept = observe(
+            kept,
+            float(version),
+            found,
+            max_profiles=config.max_profiles,
+            max_observations=config.profile_length,
+            size=config.sketch_size,
+        )
+
+    assert len(unpack(pack(kept))) == min(profiles, 300)
