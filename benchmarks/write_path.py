@@ -53,13 +53,13 @@ class Size:
 
     known_pages: int
     rounds: int
-    batches_per_round: int  #: enough for a checkpoint of SQLite in each
+    batches_per_round: int  #: enough for one checkpoint of SQLite in each round
     startup_pages: int
     startup_rounds: int
 
 
-FULL = Size(known_pages=50_000, rounds=7, batches_per_round=25, startup_pages=1_000_000, startup_rounds=5)
-QUICK = Size(known_pages=10_000, rounds=3, batches_per_round=25, startup_pages=100_000, startup_rounds=3)
+FULL = Size(known_pages=50_000, rounds=7, batches_per_round=55, startup_pages=1_000_000, startup_rounds=5)
+QUICK = Size(known_pages=10_000, rounds=3, batches_per_round=55, startup_pages=100_000, startup_rounds=3)
 
 
 def record(page_id: int, at: float, details: bool = True) -> PageRecord:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from experiment import (  # noqa: E402
+from experiment import (
     Budget,
     LiveCrawl,
     freshness_now,
@@ -21,13 +21,13 @@ from experiment import (  # noqa: E402
     visit_times,
     world_parameters,
 )
-from living_site.running import RunningSite  # noqa: E402
-from rich.console import Console  # noqa: E402
-from rich.live import Live  # noqa: E402
-from rich.table import Table  # noqa: E402
+from living_site.running import RunningSite
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
 
-from scrapy_freshness.errors import StorageError  # noqa: E402
-from scrapy_freshness.storage.store import Store  # noqa: E402
+from scrapy_freshness.errors import StorageError
+from scrapy_freshness.storage.store import Store
 
 #: Freshness is measured from here on: before, the pages are fetched for the first time.
 WARM_UP_SHARE = 1 / 3
@@ -81,9 +81,7 @@ def _run(console: Console, site: RunningSite, folder: Path, options: argparse.Na
     return 0
 
 
-def _watch(
-    console: Console, site: RunningSite, crawl: LiveCrawl, per_second: float, seconds: float
-) -> None:
+def _watch(console: Console, site: RunningSite, crawl: LiveCrawl, per_second: float, seconds: float) -> None:
     history: list[float] = []
     with Live(console=console, refresh_per_second=2, transient=False) as live:
         while crawl.is_running and site.now() < seconds:
@@ -103,7 +101,9 @@ def _status(
     table.add_row("time", f"{now:.0f} of {seconds:.0f} s")
     table.add_row("fresh now", f"[bold]{history[-1]:.3f}[/]  {_sparkline(history)}")
     table.add_row("fetches", f"{len(entries)}, {lately:.1f} a second (budget {per_second:.1f})")
-    table.add_row("answers", ", ".join(f"{count} x {status or 'none'}" for status, count in answers.most_common(7)))
+    table.add_row(
+        "answers", ", ".join(f"{count} x {status or 'none'}" for status, count in answers.most_common(7))
+    )
     table.add_row("known pages", _known(crawl))
     return table
 
@@ -128,10 +128,15 @@ def _print_result(console: Console, site: RunningSite, policy: str, end: float) 
     with console.status("Simulating the same time on a manual clock..."):
         rows = [
             (f"{policy}, this crawl (measured)", measured_freshness(site, start, end)),
-            (f"{policy}, the same planner on a manual clock", simulated_freshness(site.world, times, policy, start, end)),
+            (
+                f"{policy}, the same planner on a manual clock",
+                simulated_freshness(site.world, times, policy, start, end),
+            ),
             ("uniform, on a manual clock", simulated_freshness(site.world, times, "uniform", start, end)),
         ]
-    table = Table(title=f"Freshness of the copy from {start:.0f} s to {end:.0f} s, {len(times)} visits of documents")
+    table = Table(
+        title=f"Freshness of the copy from {start:.0f} s to {end:.0f} s, {len(times)} visits of documents"
+    )
     table.add_column("policy")
     table.add_column("share of documents that were current", justify="right")
     for name, freshness in rows:

@@ -65,7 +65,16 @@ class LiveCrawl:
         }
         options = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "scrapy", "crawl", "everything", "-a", f"site={site.root_urls[0]}", *options],
+            [
+                sys.executable,
+                "-m",
+                "scrapy",
+                "crawl",
+                "everything",
+                "-a",
+                f"site={site.root_urls[0]}",
+                *options,
+            ],
             cwd=PROJECT,
             # Ctrl-C in the terminal is for the parent, which then ends the crawl properly.
             start_new_session=True,

@@ -48,11 +48,6 @@ POLICY_NAMES = ("greedy", "uniform")
 class Config:
     """All settings of a crawl, validated."""
 
-    plain_scheduler: str = setting(
-        "scrapy.core.scheduler.Scheduler",
-        text,
-        "Scheduler of requests that are not tracked; the add-on puts the project's own here.",
-    )
     enabled: bool = setting(True, switch, "Whether the crawl is kept fresh; off leaves plain Scrapy.")
     database_url: str = setting(
         "sqlite:///freshness.db",
@@ -145,6 +140,11 @@ class Config:
     cache_pages: int = setting(10_000, positive_int, "Records of pages kept in memory, about 3 kB each.")
     visit_log_seconds: float = setting(
         "90d", duration, "How long single visits are kept in the database; 0 keeps all.", name="VISIT_LOG"
+    )
+    plain_scheduler: str = setting(
+        "scrapy.core.scheduler.Scheduler",
+        text,
+        "Scheduler of requests that are not tracked; the add-on puts the project's own here.",
     )
 
     def __post_init__(self) -> None:

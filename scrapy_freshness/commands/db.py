@@ -18,6 +18,7 @@ from scrapy_freshness.estimation.history import observations
 from scrapy_freshness.model import PageRecord
 from scrapy_freshness.storage import reports
 from scrapy_freshness.storage.database import Database
+from scrapy_freshness.storage.page_reports import ANY_PAGE
 from scrapy_freshness.storage.store import Store
 
 #: Records that are in memory at a time.
@@ -96,12 +97,11 @@ def _check(context: Context) -> int:
 
 def _unreadable_urls(store: Store, advance: Callable[[int], None]) -> Iterator[str]:
     """URLs of pages whose packed history or change profiles cannot be read."""
-    for spider in store.spiders():
-        ids = store.load_pages(spider).page_id
-        for start in range(0, len(ids), _CHUNK):
-            records = store.load_records(ids[start : start + _CHUNK].tolist())
-            yield from (record.url for record in records if not _is_readable(record))
-            advance(len(records))
+    ids = sorted(reports.page_ids(store, ANY_PAGE))
+    for start in range(0, len(ids), _CHUNK):
+        records = store.load_records(ids[start : start + _CHUNK])
+        yield from (record.url for record in records if not _is_readable(record))
+        advance(len(records))
 
 
 def _is_readable(record: PageRecord) -> bool:

@@ -58,7 +58,7 @@ def test_check_is_content_with_a_sound_database(freshness: Run, database_url: st
         ("DELETE FROM host WHERE name = 'a.example'", "pages of an unknown host"),
         (
             "UPDATE page_detail SET history = x'00' WHERE page_id = 2",
-            "1 page with unreadable history or profiles",
+            "history or profiles of 1 page cannot be read",
         ),
         ("UPDATE page_detail SET profiles = x'07' WHERE page_id = 2", "http://a.example/fast"),
     ],

@@ -128,7 +128,7 @@ def test_cron_runs_visit_everything_once_and_then_what_is_due(site: Site, tmp_pa
 
 @pytest.fixture(scope="module")
 def polite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Crawled]]:
-    """Two crawls at once: one with delays on hosts 1 to 3, one with AutoThrottle on hosts 4 (fast) and 5 (slow)."""
+    """Two crawls: one with delays on hosts 1 to 3, one with AutoThrottle on hosts 4 (fast) and 5 (slow)."""
     folder = tmp_path_factory.mktemp("polite")
     links = ["/a", "/b", "/c", "/d", "/e", "/f"]
     with Site(hosts=5) as site:
