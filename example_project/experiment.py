@@ -1,4 +1,4 @@
-"""Crawl the living site for a while, measure how fresh the copy was, and simulate what policies make of it."""
+"""Crawl the living site for a while, measure how fresh the copy was, and simulate the same time."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class LiveCrawl:
 
 
 def measured_freshness(site: RunningSite, start: float, end: float) -> float:
-    """Share of documents whose copy was current, averaged over a time, from the server's log and the truth."""
+    """Share of documents whose copy was current, over a time, from the server's log and the truth."""
     return mean_freshness(site.world, document_fetches(site.world, site.log.entries), start, end)
 
 
@@ -124,7 +124,7 @@ def visit_times(site: RunningSite, end: float) -> list[float]:
 
 
 def simulated_freshness(world: World, times: list[float], policy: str, start: float, end: float) -> float:
-    """Freshness that the same planner reaches on a manual clock, over the same history, visiting at *times*."""
+    """Freshness that the same planner reaches on a manual clock, over the same history, at the same *times*."""
     pages = [
         WorldPage(page.url, page.url.split("/")[2], 1.0, np.array(world.change_times(page, 0.0, end)))
         for page in world.documents

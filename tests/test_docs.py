@@ -12,7 +12,9 @@ from scrapy_freshness.model import Outcome
 from scrapy_freshness.storage.views import VIEWS
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "example_project").glob("*.md")])
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "example_project").glob("*.md")]
+)
 
 
 def text_of(name: str) -> str:

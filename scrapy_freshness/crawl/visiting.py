@@ -25,7 +25,7 @@ _SIGNAL = {
 }
 
 
-class UnchangedPage(IgnoreRequest):  # noqa: N818  an outcome, not an error
+class UnchangedPage(IgnoreRequest):
     """Ends an answer that holds nothing new before it reaches the spider."""
 
 

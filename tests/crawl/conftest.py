@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from site_under_test import Site  # noqa: E402
+from site_under_test import Site
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def html(*links: str, text: str = "some words on this page") -> str:
 
 
 class Site:
-    """Serves ``pages`` (path -> answer, text or function) on several loopback addresses; a context manager."""
+    """Serves ``pages`` (path -> answer, text or function) on loopback addresses; a context manager."""
 
     def __init__(self, hosts: int = 1) -> None:
         self.pages: dict[str, Page | Answer | str] = {}
@@ -135,9 +135,9 @@ def _handler_for(site: Site) -> type[BaseHTTPRequestHandler]:
             if self.command != "HEAD":
                 self.wfile.write(body)
 
-        do_POST = do_HEAD = do_GET
+        do_POST = do_HEAD = do_GET  # noqa: N815  names that http.server asks for
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, *args: object) -> None:
             """The site keeps its own log."""
 
     return Handler

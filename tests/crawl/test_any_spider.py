@@ -112,7 +112,7 @@ def test_requests_that_are_not_pages_keep_their_ordinary_ways(site: Site, tmp_pa
     done = crawl(
         tmp_path,
         site.url(),
-        spider=spider.replace("dont_filter=True, callback", 'dont_filter=True, meta={"freshness": False}, callback'),
+        spider=spider.replace("dont_filter=True,", 'dont_filter=True, meta={"freshness": False},'),
         settings={"FRESHNESS_DENY": ["/denied$"]},
         seconds=2,
     )
@@ -133,7 +133,8 @@ def test_a_spider_that_filters_nothing_fetches_what_it_yields(site: Site, tmp_pa
 
         def parse(self, response):
             if response.meta.get("round", 0) < 3:
-                yield response.request.replace(dont_filter=True, meta={"round": response.meta.get("round", 0) + 1})
+                meta = {"round": response.meta.get("round", 0) + 1}
+                yield response.request.replace(dont_filter=True, meta=meta)
             else:
                 yield {"url": response.url}
     """
@@ -212,7 +213,7 @@ def test_a_callback_that_raises_sees_its_page_again(site: Site, tmp_path: Path) 
     assert len(done.items) == 1
 
 
-def test_a_callback_that_is_gone_suspends_its_pages_until_the_spider_yields_them(site: Site, tmp_path: Path) -> None:
+def test_a_callback_that_is_gone_suspends_its_pages(site: Site, tmp_path: Path) -> None:
     spider = """
     import scrapy
 

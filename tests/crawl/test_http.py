@@ -1,5 +1,6 @@
 """What answers do to visits: validators, tombstones, back-off, redirects."""
 
+import itertools
 import time
 from collections.abc import Mapping
 from email.utils import formatdate
@@ -86,7 +87,7 @@ def test_gone_pages_become_tombstones_and_revive(site: Site, tmp_path: Path) -> 
     times = [asked.at for asked in site.asked("/page")]
     assert len(times) >= 5
     # Looks at a tombstone are ever further apart.
-    gaps = [later - earlier for earlier, later in zip(times[1:4], times[2:5], strict=True)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
     assert gaps[0] >= 0.4
     assert gaps[1] >= 0.8
     assert gaps[2] >= 1.6
@@ -129,10 +130,11 @@ def test_a_busy_host_is_left_alone_as_long_as_it_asks(site: Site, tmp_path: Path
 def test_refusals_without_a_date_double_the_pause(site: Site, tmp_path: Path) -> None:
     site.pages |= {"/": Answer("no", 503)}
 
-    crawl(tmp_path, site.url(), seconds=4, settings={"FRESHNESS_BACKOFF": "0.4s", "FRESHNESS_BACKOFF_MAX": "2s"})
+    settings = {"FRESHNESS_BACKOFF": "0.4s", "FRESHNESS_BACKOFF_MAX": "2s"}
+    crawl(tmp_path, site.url(), seconds=4, settings=settings)
 
     times = [asked.at for asked in site.asked("/")]
-    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
     for gap, least in zip(gaps, [0.4, 0.8, 1.6], strict=False):
         assert gap >= least
 
