@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -52,18 +53,27 @@ class Budget:
 class LiveCrawl:
     """A real crawl of a running site, in a process of its own; a context manager."""
 
-    def __init__(self, site: RunningSite, folder: Path, *, policy: str, per_second: float) -> None:
+    def __init__(
+        self,
+        site: RunningSite,
+        folder: Path,
+        *,
+        policy: str,
+        per_second: float,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         self._site = site
         self.folder = folder
         self.database_url = f"sqlite:///{folder / 'freshness.db'}"
         self.log_file = folder / "crawl.log"
-        settings = {
+        all_settings = {
             "FRESHNESS_DATABASE_URL": self.database_url,
             "FRESHNESS_BUDGET": f"{per_second}/s",
             "FRESHNESS_POLICY": policy,
             "LOG_FILE": str(self.log_file),
+            **(settings or {}),
         }
-        options = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+        options = [part for name, value in all_settings.items() for part in ("-s", f"{name}={value}")]
         self.process = subprocess.Popen(
             [
                 sys.executable,
@@ -124,7 +134,7 @@ def visit_times(site: RunningSite, end: float) -> list[float]:
 
 
 def simulated_freshness(world: World, times: list[float], policy: str, start: float, end: float) -> float:
-    """Freshness that the same planner reaches on a manual clock, over the same history, at the same *times*."""
+    """Freshness that the same planner reaches on a manual clock, visiting the same history at *times*."""
     pages = [
         WorldPage(page.url, page.url.split("/")[2], 1.0, np.array(world.change_times(page, 0.0, end)))
         for page in world.documents
