@@ -28,7 +28,7 @@ from scrapy_freshness.simulator.world import WorldPage
 PROJECT = Path(__file__).parent
 
 #: What settings.py tells the crawl about pages that it has not seen.
-PRIOR = PriorPoints(changed_after_seconds=0.5, unchanged_after_seconds=3.0)
+PRIOR = PriorPoints(changed_after_seconds=1.0, unchanged_after_seconds=10.0)
 
 
 def world_parameters(seed: int) -> WorldParameters:
@@ -37,7 +37,7 @@ def world_parameters(seed: int) -> WorldParameters:
     Rates reach over more decades than the site's default, as on the real web, and are high enough that
     some minutes show what a policy has learned.
     """
-    return WorldParameters(seed=seed, slowest_change_rate=0.0001, fastest_change_rate=3.0)
+    return WorldParameters(seed=seed, slowest_change_rate=0.00015, fastest_change_rate=4.5)
 
 
 @dataclass(frozen=True)

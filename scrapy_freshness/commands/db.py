@@ -1,8 +1,8 @@
 """Look after the database.
 
 upgrade        creates what is missing and brings the tables to this version
-check          looks for damage, also while a crawl runs; exit code 1 if there is any
-adopt OLD NEW  gives the pages of spider OLD to spider NEW, after it was renamed
+check          looks for damage; exit code 1 if there is any
+adopt OLD NEW  gives the pages of a renamed spider to its new name
 """
 
 import argparse

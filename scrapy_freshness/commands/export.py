@@ -1,7 +1,9 @@
-"""Write all pages, or all visits that are kept, as JSON Lines or CSV, to a file or the standard output.
+"""Write all pages, or all visits that are kept, as JSON Lines or CSV, to a
+file or the standard output.
 
-The columns are those of the SQL views v_pages and v_visits; pages also get the value of a visit now, the
-expected freshness of the copy and the time of the next expected visit. Times are unix seconds.
+The columns are those of the SQL views v_pages and v_visits; pages also get the
+value of a visit now, the expected freshness of the copy and the time of the
+next expected visit. Times are unix seconds.
 """
 
 import argparse

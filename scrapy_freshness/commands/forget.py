@@ -1,7 +1,8 @@
 """Remove a page or a host with everything that is known about it.
 
-What contains :// is a URL, anything else a host, as `scrapy freshness pages` names it. A spider that yields
-the page again discovers it anew. Says what it would remove and asks first.
+What contains :// is a URL, anything else a host, as `scrapy freshness pages`
+names it. A spider that yields the page again discovers it anew. Says what it
+would remove and asks first.
 """
 
 import argparse

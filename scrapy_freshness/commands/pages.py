@@ -1,7 +1,9 @@
-"""Known pages with what is believed of them: change rate, value of a visit now, next expected visit.
+"""Known pages with what is believed of them: change rate, value of a visit
+now, next expected visit.
 
-The change rate is shown as the time between two changes, with its 90 % interval. A page is visited when its
-value reaches the price of a visit; `scrapy freshness why URL` tells more.
+The change rate is shown as the time between two changes, with its 90 %
+interval. A page is visited when its value reaches the price of a visit;
+`scrapy freshness why URL` tells more.
 """
 
 import argparse

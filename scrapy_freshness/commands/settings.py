@@ -1,6 +1,8 @@
-"""Reference of all settings: name, default, meaning, and the present value where it is another.
+"""Reference of all settings: name, default, meaning, and the present value
+where it is another.
 
-The present values are those of the project and of -s; the `custom_settings` of a spider are not looked at.
+The present values are those of the project and of -s; the `custom_settings` of
+a spider are not looked at.
 """
 
 import argparse

@@ -1,7 +1,8 @@
-"""Everything that is known about one page: its record, its visits and what they saw.
+"""Everything that is known about one page: its record, its visits and what
+they saw.
 
-The URL may be written in any way that Scrapy takes for the same page. If several spiders know the page,
-each one's is shown.
+The URL may be written in any way that Scrapy takes for the same page. If
+several spiders know the page, each one's is shown.
 """
 
 import argparse

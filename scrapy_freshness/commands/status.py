@@ -1,7 +1,9 @@
-"""How the crawl of every spider is doing: freshness, budget, pages, hosts that asked for a pause.
+"""How the crawl of every spider is doing: freshness, budget, pages, hosts that
+asked for a pause.
 
-The freshness is what the policy expects of the copies now, from the change rates it believes in, as a
-mean over the pages that have a copy, weighted by importance.
+The freshness is what the policy expects of the copies now, from the change
+rates it believes in, as a mean over the pages that have a copy, weighted by
+importance.
 """
 
 import argparse
@@ -122,8 +124,10 @@ def _freshness(terms: Terms, columns: PageColumns, now: float) -> dict[str, floa
     active = columns.status == PageStatus.ACTIVE
     weights = columns.importance[active].astype(np.float64)
     has_copies = weights.sum() > 0
+    with np.errstate(invalid="ignore"):  # of an importance too large for its column
+        fresh = float(np.average(outlook.freshness()[active], weights=weights)) if has_copies else None
     return {
-        "freshness": float(np.average(outlook.freshness()[active], weights=weights)) if has_copies else None,
+        "freshness": fresh,
         "mean_age_seconds": float(outlook.elapsed[active].mean()) if has_copies else None,
         "never_fetched_share": float(np.mean(columns.status == PageStatus.NEW)) if len(active) else None,
     }

@@ -1,7 +1,9 @@
-"""Why a page is visited when it is: what is believed of it, what a visit is worth, and the price.
+"""Why a page is visited when it is: what is believed of it, what a visit is
+worth, and the price.
 
-A page is visited when the value of a visit, which grows while its copy ages, reaches the price of a visit:
-the value that the visits of late had. The price falls if the budget grows.
+A page is visited when the value of a visit, which grows while its copy ages,
+reaches the price of a visit: the value that the visits of late had. The price
+falls if the budget grows.
 """
 
 import argparse

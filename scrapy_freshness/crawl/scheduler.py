@@ -1,6 +1,7 @@
 """The scheduler: turns the planner's next visit into a request, at the pace of the budget."""
 
 import logging
+import re
 from collections import deque
 from functools import partial
 from typing import Any, Self
@@ -33,10 +34,14 @@ from scrapy_freshness.planning.visits import Visit
 logger = logging.getLogger(__name__)
 
 _VALIDATORS = ("If-None-Match", "If-Modified-Since")
+#: What tells two lambdas of the same line apart.
+_ADDRESS = re.compile(" at 0x[0-9a-f]+")
 #: Requests that wait for their host outside the plain scheduler, at the most.
 _MAX_HELD = 64
 #: How long a timer may wait before it looks again, whatever the planner says.
 _LONGEST_WAIT_SECONDS = 5.0
+#: A crawl that ends when it is idle waits no longer than this for hosts that asked for a pause.
+_LONGEST_PAUSE_SECONDS = 60.0
 #: How soon to look again when something is under way that cannot be waited for.
 _SHORT_WAIT_SECONDS = 0.02
 
@@ -90,14 +95,14 @@ class FreshnessScheduler(BaseScheduler):
         return closed
 
     def has_pending_requests(self) -> bool:
-        if (
-            self._config.stop_when == "never"
-            or self._chosen
-            or self._held
-            or self._plain.has_pending_requests()
-        ):
+        if self._config.stop_when == "never" or self._chosen or self._planner.open_visits:
             return True
-        return not self._planner.is_idle(self._freshness.clock.now())
+        if self._plain.has_pending_requests():
+            return True
+        now = self._freshness.clock.now()
+        if not self._held and self._planner.is_idle(now):
+            return False
+        return self._next_time(now) <= now + _LONGEST_PAUSE_SECONDS
 
     def enqueue_request(self, request: Request) -> bool:
         if self._chosen and self._chosen[-1] is request:
@@ -238,8 +243,9 @@ class FreshnessScheduler(BaseScheduler):
             described = request_to_json(request, self._spider, self._config.meta_keys)
         except NotPersistableError as error:
             self._stats.inc_value("freshness/not_persistable")
-            if str(error) not in self._unpersistable:
-                self._unpersistable.add(str(error))
+            reason = _ADDRESS.sub("", str(error))
+            if reason not in self._unpersistable:
+                self._unpersistable.add(reason)
                 logger.warning("%s is crawled once and not kept fresh: %s", request.url, error)
             return self._plain.enqueue_request(request)
         if row is not None:

@@ -166,7 +166,8 @@ class AdvisoryLock:
         )
 
     def _label(self) -> str:
-        return f"{self._purpose}, process {os.getpid()} on {socket.gethostname()}"
+        # PostgreSQL keeps the first 63 bytes.
+        return f"process {os.getpid()} on {socket.gethostname()} ({self._purpose})"
 
 
 def _end_session(connection: Connection) -> None:

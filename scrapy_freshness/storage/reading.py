@@ -26,7 +26,7 @@ CHUNK = 10_000
 _COLUMNS: dict[str, DTypeLike] = {
     "page_id": np.int64,
     "fingerprint": np.int64,
-    "host_id": np.int64,
+    "host_id": np.int32,
     "status": np.uint8,
     "kind": np.uint8,
     "priority": np.int32,
@@ -36,7 +36,6 @@ _COLUMNS: dict[str, DTypeLike] = {
     "not_before": np.float64,
     "change_rate": np.float32,
 }
-
 
 _select_records = BulkSelect(record_query, page.c.page_id)
 

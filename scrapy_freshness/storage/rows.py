@@ -60,7 +60,7 @@ def detail_row(record: PageRecord) -> tuple[object, ...]:
         None if record.last_modified is None else clean(record.last_modified),
         None if record.content_hash is None else int(record.content_hash),
         None if record.body_hash is None else int(record.body_hash),
-        bool(record.run_callback),
+        int(record.run_callback),  # a bool takes the driver of SQLite longer
         record.history,
         record.profiles,
     )

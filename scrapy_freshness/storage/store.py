@@ -90,9 +90,9 @@ class Store:
 
         Without a name: keep every crawl away, for maintenance.
         """
-        spider_id, purpose = None, "scrapy-freshness maintenance"
+        spider_id, purpose = None, "maintenance"
         if spider_name is not None:
-            spider_id, purpose = self._spider_id(spider_name), f"scrapy-freshness crawl of {spider_name}"
+            spider_id, purpose = self._spider_id(spider_name), f"crawl of {clean(spider_name)}"
         with our_errors(self.database):
             self._lock = locks.take_lock(self.database, self._engine, spider_id, purpose)
 

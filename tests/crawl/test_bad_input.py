@@ -502,6 +502,7 @@ def test_a_second_crawl_on_the_same_database_is_refused(site: Site, tmp_path: Pa
         (line,) = [line for line in log.splitlines() if "The crawl cannot start" in line]
         assert f"{database} is in use by another crawl (process {running.pid})" in line
         assert "FRESHNESS_DATABASE_URL" in line
+        assert "the direct cause of the following exception" not in log
     assert not site.asked("/second")
     assert first.returncode == 0
     assert first.stat("freshness/flush_failed") == 0

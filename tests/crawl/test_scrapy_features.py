@@ -123,6 +123,21 @@ def test_cron_runs_visit_everything_once_and_then_what_is_due(site: Site, tmp_pa
     assert sorted(asked.path for asked in site.log[22:]) == sorted(["/", *links[10:]])
 
 
+def test_a_cron_run_does_not_wait_for_a_host_that_wants_an_hour(site: Site, tmp_path: Path) -> None:
+    links = [f"/{number}" for number in range(20)]
+    site.pages |= {"/": html(*links, "/other"), "/other": html()}
+    site.pages |= {link: Answer("busy", 503, {"Retry-After": "3600"}) for link in links}
+    settings = {"FRESHNESS_STOP_WHEN": "idle", "FRESHNESS_BACKOFF_MAX": "1h", "FRESHNESS_BUDGET": "20/s"}
+
+    done = start_crawl(tmp_path, site.url(), settings=settings).wait(timeout=20)
+
+    assert done.stat("finish_reason") == "finished"
+    # What could not be visited is known, and waits for the next run.
+    with done.store() as store:
+        assert store.page_count("follow") == 22
+    assert len(site.log) < 22
+
+
 # Politeness
 
 
@@ -759,6 +774,26 @@ def test_a_copy_of_a_responses_request_is_a_request_like_any_other(site: Site, t
     assert done.stat("freshness/untracked") == done.stat("freshness/not_persistable") == 0
 
 
+def test_one_line_of_a_spider_is_complained_about_once(site: Site, tmp_path: Path) -> None:
+    spider = """
+    import scrapy
+
+    class LambdaSpider(scrapy.Spider):
+        name = "lambdas"
+
+        def parse(self, response):
+            for number in range(30):
+                yield response.follow(f"/{number}", callback=lambda response, number=number: None)
+    """
+    site.pages |= {"/": html(), **{f"/{number}": html() for number in range(30)}}
+
+    done = crawl(tmp_path, site.url(), spider=spider)
+
+    assert len(site.log) == 31
+    assert done.stat("freshness/not_persistable") == 30
+    assert done.log.count("is crawled once and not kept fresh") == 1
+
+
 def test_the_target_of_permanent_redirects_becomes_known_once(site: Site, tmp_path: Path) -> None:
     to_new = Answer(status=301, headers={"Location": "/new"})
     site.pages |= {
@@ -780,9 +815,11 @@ def test_the_target_of_permanent_redirects_becomes_known_once(site: Site, tmp_pa
 
 def test_components_that_replace_requests_and_answers_do_not_end_visits(site: Site, tmp_path: Path) -> None:
     spider = """
+    import gc
     import scrapy
     from scrapy.downloadermiddlewares.retry import get_retry_request
     from scrapy.exceptions import DropItem
+    from scrapy_freshness.crawl.extension import Freshness
 
     class Render:
         \"\"\"Sends pages through another URL.\"\"\"
@@ -816,6 +853,10 @@ def test_components_that_replace_requests_and_answers_do_not_end_visits(site: Si
         def parse(self, response):
             yield {"url": response.url}
             yield from response.follow_all(css="a")
+
+        def closed(self, reason):
+            gc.collect()
+            self.logger.info("still owned: %d", len(self.crawler.get_extension(Freshness).owners))
     """
     links = [f"/page/{number}" for number in range(4)]
     site.pages |= {"/": html(*links)}
@@ -837,3 +878,5 @@ def test_components_that_replace_requests_and_answers_do_not_end_visits(site: Si
     assert done.stat("freshness/fetches") == len(site.log)
     assert done.stat("freshness/visits/changed") > 16
     assert done.stat("freshness/visits/abandoned") <= 8
+    # Items that another pipeline dropped or replaced first are not remembered.
+    assert int(done.log.rpartition("still owned: ")[2].split()[0]) <= 4

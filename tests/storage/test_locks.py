@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 from samples import page
 
 from scrapy_freshness.errors import LockedError, StorageError
-from scrapy_freshness.model import Batch
+from scrapy_freshness.model import Batch, HostRecord
 from scrapy_freshness.storage.store import Store
 
 CRAWL = """
@@ -81,6 +82,24 @@ def test_in_postgresql_other_spiders_may_crawl(postgres_url: str) -> None:
         other.save("authors", Batch(pages=[page(first)]))
 
         assert (store.page_count("quotes"), store.page_count("authors")) == (1, 1)
+
+
+def test_two_spiders_that_share_hosts_never_wait_for_each_other_for_ever(postgres_url: str) -> None:
+    def crawl(spider: str, names: list[str]) -> int:
+        with Store.open(postgres_url) as store:
+            store.lock(spider)
+            first = store.next_page_id(spider)
+            for number, name in enumerate(names):
+                hosts = [HostRecord(host=name, failures=number) for name in names[: number + 1]]
+                store.save(spider, Batch(pages=[page(first + number, host=f"page.{name}")], hosts=hosts))
+            return store.page_count(spider)
+
+    Store.open(postgres_url).close()
+    names = [f"{number}.example" for number in range(40)]
+    with ThreadPoolExecutor() as pool:
+        crawls = [pool.submit(crawl, "quotes", names), pool.submit(crawl, "authors", names[::-1])]
+
+    assert [crawl.result() for crawl in crawls] == [40, 40]
 
 
 def test_maintenance_and_crawls_exclude_each_other(database_url: str) -> None:
