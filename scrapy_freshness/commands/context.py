@@ -95,11 +95,12 @@ class Context:
     @contextmanager
     def progress(self, task: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
         """Show a bar on the terminal once the block takes long; the block is given what moves it on."""
-        if not sys.stderr.isatty():
+        console = new_console(stderr=True)
+        if not console.is_interactive:
             yield lambda steps: None
             return
         columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-        bar = Progress(*columns, console=new_console(stderr=True), transient=True)
+        bar = Progress(*columns, console=console, transient=True)
         task_id = bar.add_task(task, total=total)
         timer = threading.Timer(PATIENCE_SECONDS, bar.start)
         timer.start()

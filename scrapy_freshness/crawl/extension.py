@@ -103,7 +103,7 @@ class Freshness:
 
     def open(self) -> "Deferred[None]":
         """Take over what is known from the database; called by the scheduler."""
-        return self.journal.load().addCallbacks(self._opened, self._not_opened)
+        return self.journal.load(self._take_over).addCallbacks(self._opened, self._not_opened)
 
     def close(self) -> "Deferred[None]":
         """Write everything and close the database; called by the scheduler."""
@@ -212,9 +212,9 @@ class Freshness:
             min_interval=config.min_interval_seconds,
         )
 
-    def _opened(self, loaded: Loaded) -> None:
+    def _take_over(self, loaded: Loaded) -> None:
+        """Fill the planner; on the database's thread, before anything else uses it."""
         now = self.clock.now()
-        self._is_open = True
         self._shorten_pauses(loaded, now)
         self.planner.hosts.load(loaded.hosts)
         in_future = self.planner.load(loaded.pages, loaded.next_page_id, now)
@@ -226,6 +226,9 @@ class Freshness:
             logger.warning(
                 "%d pages have visits in the future (the clock was set back); taken as visited now", in_future
             )
+
+    def _opened(self, loaded: Loaded) -> None:
+        self._is_open = True
         if len(self.planner) == 0 and loaded.other_spiders:
             logger.warning(
                 "No pages of spider %r are known, but there are some of %s; if it was renamed, run"

@@ -6,7 +6,7 @@ written lately are kept in memory, so that a crawl of some thousand pages reads 
 
 import logging
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -58,9 +58,9 @@ class Journal:
             self._thread.shutdown()
             raise
 
-    def load(self) -> Deferred[Loaded]:
-        """Read what is known."""
-        return in_thread(self._thread, self._load)
+    def load(self, take_over: Callable[[Loaded], None]) -> Deferred[Loaded]:
+        """Read what is known and let *take_over* digest it, both on the database's thread: it may be much."""
+        return in_thread(self._thread, self._load, take_over)
 
     def note(
         self, pages: Iterable[PageRecord], visits: Iterable[VisitRecord], hosts: Iterable[HostRecord]
@@ -157,15 +157,17 @@ class Journal:
             raise
         self._store = store
 
-    def _load(self) -> Loaded:
+    def _load(self, take_over: Callable[[Loaded], None]) -> Loaded:
         store = self._opened_store()
-        return Loaded(
+        loaded = Loaded(
             store.load_pages(self._spider),
             store.load_hosts(),
             store.load_state(self._spider),
             store.next_page_id(self._spider),
             [name for name in store.spiders() if name != self._spider],
         )
+        take_over(loaded)
+        return loaded
 
     def _opened_store(self) -> Store:
         if self._store is None:

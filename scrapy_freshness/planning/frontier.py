@@ -25,6 +25,10 @@ _WINDOW = 1 << 21
 #: Pages evaluated to find out how far the rung must be lowered.
 _SAMPLE = 4096
 _LOWER_BY = 0.8
+#: As plain numbers, which numpy compares five times faster than members of an enumeration.
+_ACTIVE, _GONE, _SUSPENDED, _MOVED = map(
+    int, (PageStatus.ACTIVE, PageStatus.GONE, PageStatus.SUSPENDED, PageStatus.MOVED)
+)
 #: Slices computed in one call while nobody is awake.
 _MAX_LOWERED = 3
 
@@ -59,7 +63,7 @@ class Frontier:
                 values *= [table.first_factor.get(row, 1.0) for row in rows.tolist()]
         # A tombstone is worth exactly a crawl when the time of its next check has come.
         due = max(self.price, self._floor)
-        return np.where(status == PageStatus.GONE, np.maximum(values, due), values)
+        return np.where(status == _GONE, np.maximum(values, due), values)
 
     def take_best(self, now: float, count: int, full_hosts: NDArray[np.bool_]) -> tuple[Rows, FloatArray]:
         """Take up to *count* pages of the highest values, best first; none of a full host.
@@ -88,7 +92,7 @@ class Frontier:
         """Give back pages that were taken, visited or not; they sleep until they are worth a crawl."""
         table = self._table
         table.taken[rows] = False
-        table.resting[rows] = table.status[rows] > PageStatus.ACTIVE
+        table.resting[rows] = table.status[rows] > _ACTIVE
         table.wake[rows] = self._waking_times(rows, now)
 
     def rest(self, row: int, until: float) -> None:
@@ -152,8 +156,8 @@ class Frontier:
         else:
             sleep = np.full(len(rows), self._min_interval)
         status = table.status[rows]
-        never_again = (status == PageStatus.SUSPENDED) | (status == PageStatus.MOVED)
-        at_once = np.isnan(last_visit) | (status == PageStatus.GONE)
+        never_again = (status == _SUSPENDED) | (status == _MOVED)
+        at_once = np.isnan(last_visit) | (status == _GONE)
         return np.where(never_again, np.inf, np.where(at_once, now, last_visit + sleep))
 
     def next_wake(self, full_hosts: NDArray[np.bool_]) -> float:

@@ -309,8 +309,7 @@ class Planner:
     def _full_hosts(self, now: float) -> NDArray[np.bool_]:
         """By the host's number: whether more pages of it need not be chosen."""
         full = np.zeros(len(self._table.hosts), np.bool_)
-        full[self._table.host_numbers(self._ready.crowded_hosts())] = True
-        full[self._table.host_numbers(self.hosts.blocked(now))] = True
+        full[self._table.host_numbers((*self._ready.crowded_hosts(), *self.hosts.blocked(now)))] = True
         return full
 
     def _is_crowded(self, row: int) -> bool:
