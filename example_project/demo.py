@@ -125,20 +125,20 @@ def _sparkline(history: list[float], width: int = 48) -> str:
 def _print_result(console: Console, site: RunningSite, policy: str, end: float) -> None:
     start = end * WARM_UP_SHARE
     times = visit_times(site, end)
+
+    def simulated(name: str) -> float:
+        return simulated_freshness(site.world, times, name, start, end)
+
     with console.status("Simulating the same time on a manual clock..."):
         rows = [
-            (f"{policy}, this crawl (measured)", measured_freshness(site, start, end)),
-            (
-                f"{policy}, the same planner on a manual clock",
-                simulated_freshness(site.world, times, policy, start, end),
-            ),
-            ("uniform, on a manual clock", simulated_freshness(site.world, times, "uniform", start, end)),
+            (f"{policy}: this crawl, measured", measured_freshness(site, start, end)),
+            (f"{policy}: same planner, manual clock", simulated(policy)),
+            ("uniform: same planner, manual clock", simulated("uniform")),
         ]
-    table = Table(
-        title=f"Freshness of the copy from {start:.0f} s to {end:.0f} s, {len(times)} visits of documents"
-    )
+    console.print()
+    table = Table(title=f"Freshness from {start:.0f} s to {end:.0f} s, {len(times)} visits of documents")
     table.add_column("policy")
-    table.add_column("share of documents that were current", justify="right")
+    table.add_column("current documents", justify="right")
     for name, freshness in rows:
         table.add_row(name, f"{freshness:.4f}")
     console.print(table)

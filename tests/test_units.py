@@ -55,10 +55,7 @@ def test_a_size_is_a_whole_number_of_bytes(number: int, unit: str) -> None:
 @pytest.mark.parametrize(
     ("parse", "written"),
     [
-        *(
-            (units.rate, text)
-            for text in ["0/s", "-1/s", "1/fortnight", "1/s/s", "2/", "", "nan", "inf"]
-        ),
+        *((units.rate, text) for text in ["0/s", "-1/s", "1/fortnight", "1/s/s", "2/", "", "nan", "inf"]),
         *((units.duration, text) for text in ["-1s", "1 parsec", "soon", "", "1e308w", "1.2.3s", None, True]),
         *((units.size, text) for text in ["0", "-5", "1 MiBi", "much", "0.4", "1" + "0" * 308 + "GB", None]),
         *((units.share, number) for number in [-0.1, 1.1, "half", float("nan"), None, True, 10**400]),

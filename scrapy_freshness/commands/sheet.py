@@ -122,10 +122,10 @@ def _visits(log: list[dict[str, Any]], now: float) -> Table:
 
 def _profiles(profiles: list[dict[str, Any]], now: float) -> Table:
     """How far the page has moved from each base version, after how long."""
-    table = new_table("base version", "UTC", ">fragments", "moved by, after")
+    table = new_table("base version", "UTC", ">fragments", "moved by")
     for profile in reversed(profiles):
         seen = list(zip(profile["divergence"], profile["elapsed_seconds"], strict=True))[-_SHOWN:]
-        moved = ", ".join(f"{share(divergence)} {duration(elapsed)}" for divergence, elapsed in seen)
+        moved = ", ".join(f"{share(divergence)} in {duration(elapsed)}" for divergence, elapsed in seen)
         base = relative(profile["base_at"], now), moment(profile["base_at"]).removesuffix(" UTC")
         table.add_row(*base, f"{profile['fragments']:,}", moved or NOTHING)
     return table

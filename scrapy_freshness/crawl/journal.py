@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -19,6 +20,8 @@ from scrapy_freshness.model import Batch, CrawlState, HostRecord, PageColumns, P
 from scrapy_freshness.storage.store import Store
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class Journal:
         self._store: Store | None = None
         self._unsaved = Batch()
         self._saving = False
+        self._writes = 0  #: under way
+        self._closing: Deferred[None] | None = None  #: fires when no write is under way any more
         self.failing_since: float | None = None  #: time of the first of the failed flushes in a row
 
     @property
@@ -90,24 +95,39 @@ class Journal:
 
     def read(self, page_ids: list[int]) -> Deferred[list[PageRecord]]:
         """Read records from the database, after writing what is noted: they may be among it."""
+        self._writes += 1
         batch = self._take()
         found = in_thread(self._thread, self._save_and_read, batch, page_ids)
         found.addErrback(self._keep_batch, batch)
-        return found
+        return found.addBoth(self._write_ended)
 
     def flush(self, state: CrawlState, now: float) -> Deferred[None] | None:
         """Write what is noted; None if there is nothing or a flush is under way."""
         if self._saving or not self._unsaved:
             return None
         self._saving = True
+        self._writes += 1
         batch = self._take()
         batch.state = state
         done: Deferred[None] = in_thread(self._thread, self._save, batch)
         done.addCallbacks(self._saved, self._failed, errbackArgs=(batch, now))
-        return done
+        return done.addBoth(self._write_ended)
 
     def close(self, state: CrawlState | None, now: float) -> Deferred[None]:
-        """Write everything and close the database."""
+        """Write everything and close the database, once writes under way have ended: what fails is kept."""
+        self._closing = Deferred()
+        closed = self._closing.addCallback(lambda _: self._write_and_close(state))
+        if not self._writes:
+            self._closing.callback(None)
+        return closed
+
+    def _write_ended(self, result: T) -> T:
+        self._writes -= 1
+        if self._closing is not None and not self._writes:
+            self._closing.callback(None)
+        return result
+
+    def _write_and_close(self, state: CrawlState | None) -> Deferred[None]:
         batch = self._take()
         batch.state = state
         done: Deferred[None] = in_thread(self._thread, self._close, batch)

@@ -184,9 +184,7 @@ def _profiles_after(record: PageRecord, report: Report, upkeep: Upkeep) -> bytes
         return record.profiles
     profiles = _unpacked(record.profiles)
     if record.last_visit_at is not None:
-        profiles = observe_unchanged(
-            profiles, record.last_visit_at, max_observations=upkeep.profile_length
-        )
+        profiles = observe_unchanged(profiles, record.last_visit_at, max_observations=upkeep.profile_length)
     return pack(
         observe(
             profiles,

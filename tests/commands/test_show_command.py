@@ -24,7 +24,7 @@ def test_everything_is_told_in_words(freshness: Run) -> None:
         'cb_kwargs: {"section": "home"}',
         "same for 9 h, changed within 2 h",
         "not modified   304",
-        "25 % 60 min, 50 % 2 h",
+        "25 % in 60 min, 50 % in 2 h",
     ):
         assert expected in out
 

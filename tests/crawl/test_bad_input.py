@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -395,26 +395,38 @@ def troubles(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Troubles]:
     folder = tmp_path_factory.mktemp("troubles")
     with Site() as site:
         running: dict[str, RunningCrawl] = {}
-        for name, flush_interval in (("locked", "0.3s"), ("freed", "0.05s"), ("full", "0.05s")):
+        flush_intervals = {"locked": "0.3s", "closed": "0.3s", "freed": "0.05s", "full": "0.05s"}
+        for name, flush_interval in flush_intervals.items():
             site.pages[f"/{name}"] = html()
             settings = {"FRESHNESS_FLUSH_INTERVAL": flush_interval, "LOG_LEVEL": "INFO"}
             running[name] = start_crawl(folder / name, site.url(f"/{name}"), settings=settings)
         for name, each in running.items():
             each.wait_until(lambda name=name: len(site.asked(f"/{name}")) > 3)  # type: ignore[misc]
-        with closing(sqlite3.connect(folder / "locked" / "freshness.db", isolation_level=None)) as other:
-            other.execute("BEGIN IMMEDIATE")
+        with locked(folder / "locked"), locked(folder / "closed"):
             fill_disk(running["full"].pid, folder / "full")
             fill_disk(running["freed"].pid, folder / "freed")
             _wait_for_refusals(site, running["freed"], folder / "freed", refusals=3)
             free_disk(running["freed"].pid)
             # SQLite itself waits for ten seconds before it gives up.
+            running["closed"].interrupt()
             _wait_for_refusals(site, running["locked"], folder / "locked", refusals=1)
-            other.execute("ROLLBACK")
+            running["closed"].wait_until(
+                lambda: "could not be written and are kept" in running["closed"].log()
+            )
         for name in ("freed", "locked"):
             asked = len(site.asked(f"/{name}"))
             running[name].wait_until(lambda name=name, asked=asked: visits_kept(folder / name) > asked)  # type: ignore[misc]
             running[name].interrupt()
         yield Troubles(site, folder, {name: each.wait() for name, each in running.items()})
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the right to write to a database, as another program would."""
+    with closing(sqlite3.connect(folder / "freshness.db", isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
 
 
 def _wait_for_refusals(site: Site, running: RunningCrawl, folder: Path, refusals: int) -> None:
@@ -427,7 +439,11 @@ def _wait_for_refusals(site: Site, running: RunningCrawl, folder: Path, refusals
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("locked", "is locked by another program"), ("freed", "the disk reports an error or is full")],
+    [
+        ("locked", "is locked by another program"),
+        ("closed", "is locked by another program"),  # and a Ctrl-C while it was
+        ("freed", "the disk reports an error or is full"),
+    ],
 )
 def test_visits_are_kept_until_the_database_can_be_written_again(
     troubles: Troubles, name: str, message: str

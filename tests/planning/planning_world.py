@@ -56,9 +56,7 @@ def new_planner(policy: str = "greedy", estimator=LEARNED, rate: float = 1.0, **
 
 
 def new_page(number: int, host: str = "a.example", **columns) -> PageRecord:
-    return PageRecord(
-        page_id=0, fingerprint=number, url=f"http://{host}/{number}", host=host, **columns
-    )
+    return PageRecord(page_id=0, fingerprint=number, url=f"http://{host}/{number}", host=host, **columns)
 
 
 def columns_of(records: Sequence[PageRecord]) -> PageColumns:

@@ -182,7 +182,9 @@ class PlannerLife(RuleBasedStateMachine):
             assert row in visited or not may_be or row in self.planner._forgotten, f"page {row} is stuck"
 
 
-PlannerLife.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None, phases=[Phase.generate])
+PlannerLife.TestCase.settings = settings(
+    max_examples=60, stateful_step_count=40, deadline=None, phases=[Phase.generate]
+)
 TestPlannerLife = PlannerLife.TestCase
 
 

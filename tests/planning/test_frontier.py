@@ -1,5 +1,7 @@
 """The lazy arg max over the page table: exact, polite, and cheap because most pages sleep."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -84,7 +86,7 @@ def test_the_pages_taken_are_the_best_whatever_the_price_so_far(
     assert sorted(taken) == list(range(len(pages)))
     best_first = values[taken]
     # A rung that is too high is lowered in steps; pages between two steps may change places.
-    for earlier, later in zip(best_first, best_first[1:], strict=False):
+    for earlier, later in pairwise(best_first):
         assert later <= earlier * (1 / 0.8 + 1e-9)
     assert best_first[0] == values.max()
 
@@ -166,7 +168,8 @@ def test_a_page_rests_between_visits() -> None:
 
 def test_new_pages_are_worth_their_limit_times_the_weight_of_their_priority() -> None:
     new = {"status": PageStatus.NEW, "last_visit_at": None}
-    frontier = frontier_of([page(0, **new), page(1, priority=100, **new), page(2, priority=-100, **new), page(3)])
+    pages = [page(0, **new), page(1, priority=100, **new), page(2, priority=-100, **new), page(3)]
+    frontier = frontier_of(pages)
 
     values = frontier.values(np.arange(4), 1e9)
     assert values.tolist() == pytest.approx([100.0, 100 * np.e, 100 / np.e, 100.0])
@@ -203,7 +206,8 @@ def test_nothing_below_the_floor_is_taken_except_new_pages() -> None:
     frontier = frontier_of(pages, floor=50.0)
 
     assert take(frontier, 10.0, count=2) == [1]
-    reached = float(Greedy().elapsed_at(Beliefs(np.ones(1), np.array([0.01], np.float32).astype(float)), 50.0)[0])
+    as_stored = float(np.float32(0.01))
+    reached = float(Greedy().elapsed_at(Beliefs(np.ones(1), np.array([as_stored])), 50.0)[0])
     assert take(frontier, reached - 1) == []
     assert frontier.next_wake(np.zeros(1, np.bool_)) == pytest.approx(reached)
     assert take(frontier, reached + 1e-3) == [0]

@@ -13,7 +13,7 @@ from scrapy_freshness.simulator.run import Run, crawl_world
 from scrapy_freshness.simulator.world import WorldPage, poisson_world
 
 SECONDS = 600.0
-N_PAGES = 60
+N_PAGES = 40
 
 
 def simulate(policy: str, seed: int) -> Run:
@@ -36,7 +36,7 @@ def test_greedy_learns_to_be_fresher_than_uniform() -> None:
     gains = [
         simulate("greedy", seed).freshness(SECONDS / 3, SECONDS)
         - simulate("uniform", seed).freshness(SECONDS / 3, SECONDS)
-        for seed in range(6)
+        for seed in range(5)
     ]
 
     standard_error = np.std(gains, ddof=1) / np.sqrt(len(gains))

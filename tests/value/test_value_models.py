@@ -1,4 +1,4 @@
-"""Every value model passes the same examination; a new file in the package is examined without being registered."""
+"""Every value model passes the same examination; a new one is examined without being registered."""
 
 import importlib
 import inspect
