@@ -246,9 +246,7 @@ def main() -> int:
         bars.add_row(name, f"{measured:.1f}", bar, "PASS" if passed else "FAIL")
     console.print(bars)
     aim = median(million.times) / median(few.times)
-    console.print(
-        f"Aim: as fast as the default with one host; it takes {aim:.1f} times as long."
-    )
+    console.print(f"Aim: as fast as the default with one host; it takes {aim:.1f} times as long.")
     return 0 if all(passed for *_, passed in verdicts) else 1
 
 

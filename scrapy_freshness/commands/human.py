@@ -1,6 +1,6 @@
 """Numbers, times and foreign text as a person likes to read them.
 
-Lengths of time and sizes have two figures, which is more than is known of most of them.
+Lengths of time and sizes have two or three figures, which is more than is known of most of them.
 """
 
 import math
@@ -144,7 +144,7 @@ def size(n_bytes: float) -> str:
     """A number of bytes.
 
     >>> size(512), size(688128), size(2.5e9)
-    ('512 B', '690 kB', '2.5 GB')
+    ('512 B', '688 kB', '2.5 GB')
     """
     for unit in _SIZE_UNITS[:-1]:
         if n_bytes < 999.5:

@@ -24,7 +24,7 @@ from scrapy_freshness.planning.fingerprints import FingerprintIndex
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.policy import Policy
-from scrapy_freshness.planning.ready import FreeAt, ReadyPage, ReadyPages
+from scrapy_freshness.planning.ready import CROWD, FreeAt, ReadyPage, ReadyPages
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.planning.visits import Report, Upkeep, Visit, updated_record, visit_record
 
@@ -150,6 +150,7 @@ class Planner:
         lookahead = self._lookahead
         missing = lookahead - self._ready.available() - len(self._loading)
         chosen: list[int] = []
+        crowded: list[int] = []
         if 2 * missing <= lookahead:
             return chosen
         while missing > len(chosen):
@@ -157,11 +158,13 @@ class Planner:
                 break
             value, row = heapq.heappop(self._pool)
             if row not in self._renewed and self._is_crowded(row):
-                self._frontier.release(np.array([row]), now)
+                crowded.append(row)
                 continue
             page_id = int(self._table.page_id[row])
             self._loading[page_id] = row, -value
             chosen.append(page_id)
+        if crowded:
+            self._frontier.release(np.array(crowded), now)
         return chosen
 
     def supply(self, page_ids: Iterable[int], records: Iterable[PageRecord]) -> None:
@@ -297,7 +300,8 @@ class Planner:
 
     def _refill(self, now: float) -> bool:
         """Put the best pages into the pool; False if there are none."""
-        count = min(max(self._lookahead, len(self._table) // 1000), _MAX_CHOSEN)
+        at_hand = CROWD * len(self._table.hosts)  # more would only be given back
+        count = min(max(self._lookahead, len(self._table) // 1000), _MAX_CHOSEN, max(at_hand, 1))
         full_hosts = self._full_hosts(now)
         rows, values = self._frontier.take_best(now, count, full_hosts)
         if not len(rows) and self._closed:

@@ -5,7 +5,7 @@ How the columns are spread over tables follows from what is read and written tog
 * ``page`` has the numbers that planning and reports scan, ``page_detail`` the kilobyte that only a visit
   of the page needs. A scan of a million pages reads 0.2 GB instead of 2.
 * No index is on a column that a visit changes: every such index makes SQLite write one more page of its
-  file per visit, a third of the cost of the visit.
+  file per visit, which then costs a quarter more.
 * ``visit`` is a pure log. Instead of an index on the page, which scatters writes over the whole file, each
   line names the line before of the same page, and the page names the last: its visits are a linked list.
 * What happens per minute is counted as it is written, so that no report counts a log of millions.

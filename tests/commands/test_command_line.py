@@ -218,6 +218,14 @@ def test_a_terminal_gets_colours(terminal: type[Terminal], tmp_path: Path) -> No
     assert status.close() == 0
 
 
+def test_a_terminal_is_safe_from_what_is_exported(terminal: type[Terminal], tmp_path: Path) -> None:
+    export = terminal("export", "--format", "csv", folder=tmp_path)
+
+    assert "\\x1b[2J" in export.read_until(None)
+    assert "\x1b" not in export.text
+    assert export.close() == 0
+
+
 @pytest.mark.parametrize(("typed", "exit_code"), [("y\n", 0), ("n\n", 1)])
 def test_a_person_is_asked_on_a_terminal(
     terminal: type[Terminal], tmp_path: Path, typed: str, exit_code: int

@@ -44,6 +44,13 @@ def test_a_password_is_not_shown(freshness: Run) -> None:
         assert "cret" not in answer.out + answer.err
 
 
+def test_a_database_url_that_cannot_be_parsed_is_not_shown(freshness: Run) -> None:
+    answer = freshness("settings", url="postgresql://me:se:cr@et@@host:port/name")
+
+    assert 'FRESHNESS_DATABASE_URL = "(cannot be read)"' in answer.out
+    assert "cr@et" not in answer.out + answer.err
+
+
 def test_a_value_that_cannot_be_used_is_told_after_the_reference(freshness: Run) -> None:
     answer = freshness("settings", url=NOWHERE, settings={"FRESHNESS_BUDGET": "fast"})
 
