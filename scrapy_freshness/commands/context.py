@@ -76,8 +76,8 @@ class Context:
         is_text = isinstance(content, str | Text)
         self._print(content, style=style, width=min(self.console.width, TEXT_WIDTH) if is_text else None)
 
-    def say(self, line: str, style: str | None = None) -> None:
-        """Print one line, however long: names of files in it stay whole."""
+    def say(self, line: str | Text, style: str | None = None) -> None:
+        """Print one line, however long: URLs and names of files in it stay whole."""
         self._print(line, style=style, soft_wrap=True)
 
     def _print(self, content: object, **options: Any) -> None:

@@ -16,7 +16,7 @@ from scrapy_freshness.commands.human import clipped, count, safe, size
 from scrapy_freshness.content.profiles import unpack
 from scrapy_freshness.estimation.history import observations
 from scrapy_freshness.model import PageRecord
-from scrapy_freshness.storage import reports
+from scrapy_freshness.storage import inspection, page_reports
 from scrapy_freshness.storage.database import Database
 from scrapy_freshness.storage.page_reports import ANY_PAGE
 from scrapy_freshness.storage.store import Store
@@ -44,9 +44,9 @@ def run(context: Context, options: argparse.Namespace) -> int:
 
 def _upgrade(context: Context) -> int:
     url = context.config.database_url
-    before = reports.revision(url)
+    before = inspection.revision(url)
     Store.open(url).close()
-    after = reports.revision(url)
+    after = inspection.revision(url)
     if context.as_json:
         context.print_json({"database": str(Database(url)), "from": before, "to": after})
     elif before is None:
@@ -71,16 +71,16 @@ def _adopt(context: Context, old: str, new: str) -> int:
 def _check(context: Context) -> int:
     with context.store() as store:
         with context.progress("Checking the database"):
-            integrity = reports.integrity_errors(store)
-            strays = reports.strays(store)
+            integrity = inspection.integrity_errors(store)
+            strays = inspection.strays(store)
         n_pages = {spider: store.page_count(spider) for spider in store.spiders()}
         with context.progress("Reading all pages", sum(n_pages.values())) as advance:
             unreadable = list(_unreadable_urls(store, advance))
         is_fine = not (integrity or any(strays.values()) or unreadable)
         found = {
             "database": str(store.database),
-            "bytes": reports.size_bytes(store),
-            "revision": reports.revision(context.config.database_url),
+            "bytes": inspection.size_bytes(store),
+            "revision": inspection.revision(context.config.database_url),
             "is_fine": is_fine,
             "pages": n_pages,
             "integrity": integrity,
@@ -97,7 +97,7 @@ def _check(context: Context) -> int:
 
 def _unreadable_urls(store: Store, advance: Callable[[int], None]) -> Iterator[str]:
     """URLs of pages whose packed history or change profiles cannot be read."""
-    ids = sorted(reports.page_ids(store, ANY_PAGE))
+    ids = sorted(page_reports.page_ids(store, ANY_PAGE))
     for start in range(0, len(ids), _CHUNK):
         records = store.load_records(ids[start : start + _CHUNK])
         yield from (record.url for record in records if not _is_readable(record))

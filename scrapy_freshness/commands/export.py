@@ -23,8 +23,7 @@ from scrapy_freshness.commands.human import count, safe
 from scrapy_freshness.commands.outlook import Terms
 from scrapy_freshness.commands.rows import Row, assess
 from scrapy_freshness.errors import FreshnessError
-from scrapy_freshness.storage.page_reports import count_pages
-from scrapy_freshness.storage.reports import view_rows
+from scrapy_freshness.storage.page_reports import count_pages, view_rows
 from scrapy_freshness.storage.store import Store
 from scrapy_freshness.storage.views import VIEWS
 

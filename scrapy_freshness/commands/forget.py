@@ -22,25 +22,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Context, options: argparse.Namespace) -> int:
-    is_url = "://" in options.what
     with context.store_without_crawls() as store:
-        url = _url(store, options.what) if is_url else None
-        n_pages = len(pages_of(store, url)) if url else _pages_of_host(store, options.what)
-        removed = safe(url or f"host {options.what}")
-        if not options.yes and not _agreed(f"Forget {count(n_pages, 'page')} of {removed} and their visits?"):
+        urls: list[str] = []
+        if "://" in options.what:
+            pages = pages_of(store, options.what)
+            urls, n_pages = sorted({page.url for page in pages}), len(pages)
+        else:
+            n_pages = _pages_of_host(store, options.what)
+        what = f"{count(n_pages, 'page')} of {safe(' and '.join(urls) or f'host {options.what}')}"
+        if not options.yes and not _agreed(f"Forget {what} with all visits?"):
             context.say("Nothing was removed.")
             return 1
-        n_removed = store.forget(url=url) if url else store.forget(host=options.what)
+        n_removed = sum(store.forget(url=url) for url in urls) if urls else store.forget(host=options.what)
     if context.as_json:
-        context.print_json({"url": url, "host": None if url else options.what, "pages": n_removed})
+        context.print_json({"urls": urls, "host": None if urls else options.what, "pages": n_removed})
     else:
-        context.say(f"Forgot {count(n_removed, 'page')} of {removed}.")
+        context.say(f"Forgot {what}.")
     return 0
-
-
-def _url(store: Store, url: str) -> str:
-    """The URL as it is known."""
-    return pages_of(store, url)[0].url
 
 
 def _pages_of_host(store: Store, host: str) -> int:

@@ -8,8 +8,7 @@ from scrapy.utils.request import fingerprint
 
 from scrapy_freshness.commands.human import clipped, safe
 from scrapy_freshness.errors import FreshnessError
-from scrapy_freshness.storage.page_reports import PageReport, find_pages
-from scrapy_freshness.storage.reports import neighbours, urls_with_fingerprint
+from scrapy_freshness.storage.page_reports import PageReport, find_pages, neighbours, urls_with_fingerprint
 from scrapy_freshness.storage.store import Store
 
 _SUGGESTIONS = 3
@@ -23,14 +22,15 @@ class UnknownPageError(FreshnessError):
 
 
 def pages_of(store: Store, url: str) -> list[PageReport]:
-    """The pages of a URL, of every spider: as it is written, or else in its canonical form."""
-    if pages := find_pages(store, url):
-        return pages
+    """The pages of a URL, of every spider, however each of them writes it."""
+    spellings = {url}
     for request in _requests(url):
         number = int.from_bytes(fingerprint(request)[:8], "big", signed=True)
-        for known in urls_with_fingerprint(store, number):
-            return find_pages(store, known)
-    raise UnknownPageError(f"no page {_shown(url)} is known{_suggestion(store, url)}")
+        spellings.update(urls_with_fingerprint(store, number))
+    found = [page for spelling in sorted(spellings) for page in find_pages(store, spelling)]
+    if not found:
+        raise UnknownPageError(f"no page {_shown(url)} is known{_suggestion(store, url)}")
+    return found
 
 
 def _requests(url: str) -> Iterator[Request]:

@@ -21,8 +21,7 @@ from scrapy_freshness.commands.human import clipped, count, every, expected, num
 from scrapy_freshness.commands.outlook import Outlook, Terms
 from scrapy_freshness.commands.rows import Row, assess, row_of
 from scrapy_freshness.model import PageStatus
-from scrapy_freshness.storage.page_reports import ANY_PAGE, PageFilter, count_pages, pages
-from scrapy_freshness.storage.reports import page_ids
+from scrapy_freshness.storage.page_reports import ANY_PAGE, PageFilter, count_pages, page_ids, pages
 from scrapy_freshness.storage.store import Store
 
 #: --sort -> column of the database, and whether the largest comes first.
@@ -128,7 +127,7 @@ def _print(context: Context, rows: list[Row], total: int, offset: int, now: floa
     else:
         context.print(" · ".join(_COLUMNS), style="dim")
         for row in rows:
-            context.print(Text(clipped(safe(row["url"]), context.console.width), style="bold"))
+            context.say(clipped(safe(row["url"]), context.console.width), style="bold")
             context.print(Text("  ").append_text(Text(" · ").join(map(Text, _cells(row, now)))))
     if len(rows) < total:
         context.print(f"\n{offset + 1:,}–{offset + len(rows):,} of {count(total, 'page')}", style="dim")

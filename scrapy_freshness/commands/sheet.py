@@ -29,7 +29,7 @@ _OUTCOME_STYLES = {"first": "green", "changed": "green", "failed": "red", "gone"
 
 def print_page(context: Context, page: Row, now: float) -> None:
     """Print everything about a page."""
-    context.print(Text(safe(page["url"]), style="bold"))
+    context.say(safe(page["url"]), style="bold")
     context.print()
     context.print(new_grid(_facts(page, now)))
     context.print()

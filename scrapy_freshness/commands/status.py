@@ -17,7 +17,7 @@ from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.outlook import Outlook, Terms
 from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.model import Outcome, PageColumns, PageStatus
-from scrapy_freshness.storage import reports
+from scrapy_freshness.storage import inspection, reports
 from scrapy_freshness.storage.reports import DAY_SECONDS, HOUR_SECONDS, Activity, SpiderReport
 from scrapy_freshness.storage.store import Store
 
@@ -39,7 +39,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
         minutes = last_minutes(store, now)
         status = {
             "now": now,
-            "database": {"name": str(store.database), "bytes": reports.size_bytes(store)},
+            "database": {"name": str(store.database), "bytes": inspection.size_bytes(store)},
             "spiders": [
                 _spider(context, store, report, minutes.get(report.spider, _NOTHING_DONE), now)
                 for report in reports.spiders(store, now)
@@ -99,7 +99,7 @@ def _spider(
     }
     return {
         "spider": report.spider,
-        "running": report.spider in reports.crawling(store),
+        "running": report.spider in inspection.crawling(store),
         "started_at": state.started_at if state else None,
         "updated_at": state.updated_at if state else None,
         "policy": terms.policy.name,

@@ -22,7 +22,7 @@ from scrapy_freshness.commands.rows import columns_of, row_of
 from scrapy_freshness.commands.sheet import false_answers
 from scrapy_freshness.model import PageRecord, PageStatus
 from scrapy_freshness.planning.hosts import Hosts
-from scrapy_freshness.storage.reports import crawling
+from scrapy_freshness.storage.inspection import crawling
 from scrapy_freshness.storage.store import Store
 
 
@@ -41,7 +41,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
         context.print_json({"now": now, "pages": pages})
         return
     for case in cases:
-        context.print(Text(safe(case.url), style="bold"))
+        context.say(safe(case.url), style="bold")
         context.print()
         for sentence in sentences(case, now):
             context.print(safe(sentence))
@@ -73,7 +73,7 @@ def _case(context: Context, store: Store, record: PageRecord, spider: str, now: 
         price=terms.price,
         min_interval_seconds=terms.min_interval,
         importance=record.importance,
-        is_compared=bool(record.history),
+        is_compared=bool(record.history) and record.change_rate_low > 0,
         change_rate=record.change_rate or terms.prior_rate,
         change_rate_low=record.change_rate_low,
         change_rate_high=record.change_rate_high,

@@ -74,15 +74,15 @@ class FreshnessDownloaderMiddleware:
             return self._not_modified(request, response, page)
         page.response = response
         if response.status in _GONE:
-            self._freshness.visits.close(page, self._report(Outcome.GONE, response))
+            self._freshness.visits.close(page, self._report(Outcome.GONE, request, response))
         elif response.status in _BUSY:
             self._back_off(page.slot, response)
             # The host's pause is the retry; another one within it would only annoy.
             request.meta["dont_retry"] = True
-            self._freshness.visits.close(page, self._report(Outcome.FAILED, response))
+            self._freshness.visits.close(page, self._report(Outcome.FAILED, request, response))
         elif not 200 <= response.status < 300:
             page.response = None  # it may be retried yet
-            page.report = self._report(Outcome.FAILED, response)
+            page.report = self._report(Outcome.FAILED, request, response)
         else:
             self._compare(request, response, page)
         return response
@@ -104,7 +104,7 @@ class FreshnessDownloaderMiddleware:
         page.response = response
         page.visit.changed, page.visit.divergence = False, 0.0
         hosts.answered(page.visit.record.host)
-        self._freshness.visits.close(page, self._report(Outcome.NOT_MODIFIED, response))
+        self._freshness.visits.close(page, self._report(Outcome.NOT_MODIFIED, request, response))
         raise self._unchanged(request, response)
 
     def _compare(self, request: Request, response: Response, page: PageVisit) -> None:
@@ -127,7 +127,7 @@ class FreshnessDownloaderMiddleware:
         if changed:
             outcome = Outcome.FIRST if record.last_visit_at is None else Outcome.CHANGED
         report = self._report(
-            outcome, response, measurement=measurement, body_hash=body_hash, divergence=moved_by
+            outcome, request, response, measurement=measurement, body_hash=body_hash, divergence=moved_by
         )
         if is_redirected(request):
             report.etag = report.last_modified = None  # those of the target
@@ -185,8 +185,7 @@ class FreshnessDownloaderMiddleware:
         self._stats.inc_value("freshness/backed_off")
         logger.info("%s answered %d: not asked again for %.1f s", slot, response.status, until - now)
 
-    def _report(self, outcome: Outcome, response: Response, **seen: Any) -> Report:
-        latency = response.meta.get("download_latency") if response.request else None
+    def _report(self, outcome: Outcome, request: Request, response: Response, **seen: Any) -> Report:
         return Report(
             outcome=outcome,
             at=self._freshness.clock.now(),
@@ -194,6 +193,6 @@ class FreshnessDownloaderMiddleware:
             etag=header_text(response, "ETag"),
             last_modified=header_text(response, "Last-Modified"),
             body_bytes=len(response.body),
-            latency_seconds=latency,
+            latency_seconds=request.meta.get("download_latency"),
             **seen,
         )

@@ -150,7 +150,7 @@ class FreshnessScheduler(BaseScheduler):
         self._freshness.rate.spend(now)
         request.meta[PAID_KEY] = now
         page = visit_of(request)
-        self._freshness.slots.sent(page.slot if page else slot_of(request), now)
+        self._freshness.slots.sent(page.slot if page else slot_of(request), request, now)
         return request
 
     def _next_held(self, now: float) -> Request | None:

@@ -25,14 +25,15 @@ class DownloadSlots:
     def __init__(self, crawler: Crawler) -> None:
         settings = crawler.settings
         self._crawler = crawler
-        self._coming: dict[str, deque[float]] = {}  #: slot -> when requests set out that have not arrived
+        #: Slot -> requests that have not arrived, with the times at which they set out.
+        self._coming: dict[str, deque[tuple[float, Request]]] = {}
         self._concurrency = settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
         self._delay = settings.getfloat("DOWNLOAD_DELAY")
         self._special = settings.getdict("DOWNLOAD_SLOTS")
 
-    def sent(self, slot: str, now: float) -> None:
+    def sent(self, slot: str, request: Request, now: float) -> None:
         """A request was handed to the engine."""
-        self._coming.setdefault(slot, deque()).append(now)
+        self._coming.setdefault(slot, deque()).append((now, request))
 
     def arrived(self, slot: str) -> None:
         """A request reached its slot, or ended on the way."""
@@ -43,10 +44,9 @@ class DownloadSlots:
 
     def free_at(self, key: str, now: float) -> float:
         """When the next request to a slot may start; *now* or earlier means at once."""
-        set_out = self._coming.get(key, ())
-        if set_out and now - set_out[0] > _ARRIVAL_SECONDS:
+        if self._is_held_up(key, now):
             return now + _BUSY_SECONDS  # more requests would wait with it, and then start all at once
-        coming = len(set_out)
+        coming = len(self._coming.get(key, ()))
         slot = self._crawler.engine.downloader.slots.get(key)
         if slot is None:
             special = self._special.get(key, {})
@@ -57,3 +57,12 @@ class DownloadSlots:
         # Scrapy before 2.15 notes wall-clock time, later versions monotonic time.
         clock = time.time if slot.lastseen > 1e9 else time.monotonic
         return now + max(slot.lastseen + slot.delay - clock(), 0.0)
+
+    def _is_held_up(self, key: str, now: float) -> bool:
+        """Whether a request takes long to arrive; those that another component has replaced never will."""
+        coming = self._coming.get(key)
+        while coming and now - coming[0][0] > _ARRIVAL_SECONDS:
+            if coming[0][1] in self._crawler.engine.downloader.active:
+                return True
+            coming.popleft()
+        return False

@@ -23,7 +23,6 @@ _COLUMNS = {
     "taken": np.bool_,  #: chosen for a visit that has not ended
     "resting": np.bool_,  #: not before `wake` in any case: failures, tombstones, suspended and moved pages
 }
-_SLACK = 1.125
 
 
 class PageTable:
@@ -46,7 +45,8 @@ class PageTable:
         self._host_index: dict[str, int] = {}
         self.first_factor: dict[int, float] = {}  #: row -> weight of a first visit, where it is not 1
         for name, dtype in _COLUMNS.items():
-            setattr(self, name, np.empty(256, dtype))
+            setattr(self, name, np.empty(0, dtype))
+        self._grow()
 
     def __len__(self) -> int:
         return self.size
@@ -55,7 +55,8 @@ class PageTable:
         """Fill an empty table; returns how many pages claimed to have been visited in the future."""
         self.size = len(pages.page_id)
         for name, dtype in _COLUMNS.items():
-            setattr(self, name, np.zeros(max(256, int(self.size * _SLACK)), dtype))
+            setattr(self, name, np.zeros(self.size, dtype))
+        self._grow()
         self._set_hosts(pages.hosts)
         rows = slice(self.size)
         self.page_id[rows] = pages.page_id
@@ -73,7 +74,7 @@ class PageTable:
 
     def add(self, record: PageRecord, change_rate: float, now: float) -> int:
         """Append a page that was just discovered; returns its row."""
-        if self.size == len(self.page_id):
+        if self.size == self._room:
             self._grow()
         row = self.size
         self.size += 1
@@ -116,10 +117,18 @@ class PageTable:
         self._host_index = {host: index for index, host in enumerate(self.hosts)}
 
     def _grow(self) -> None:
-        capacity = int(self.size * _SLACK) + 256
-        for name in _COLUMNS:
-            # Large blocks grow by remapping, without a copy. No views of the columns are kept.
-            getattr(self, name).resize(capacity, refcheck=False)
+        """Copy the columns that are full into longer ones.
+
+        Each gets another length, so that later no call has to copy them all. Memory that was not
+        written to is not used yet.
+        """
+        for number, (name, dtype) in enumerate(_COLUMNS.items()):
+            column = getattr(self, name)
+            if len(column) == self.size:
+                longer = np.empty(int(self.size * (1.2 + number / 50)) + 256 + number, dtype)
+                longer[: self.size] = column
+                setattr(self, name, longer)
+        self._room = min(len(getattr(self, name)) for name in _COLUMNS)
 
 
 def priority_factor(priority: int) -> float:

@@ -40,12 +40,13 @@ def take_lock(database: Database, engine: Engine, spider_id: int | None, purpose
     return AdvisoryLock(engine, str(database), spider_id, purpose)
 
 
-def is_locked(database: Database, connection: Connection) -> bool:
-    """Whether any crawl or maintenance holds a lock on the database."""
+def is_locked(database: Database, connection: Connection, spider_id: int | None = None) -> bool:
+    """Whether any crawl or maintenance holds a lock on the database (on PostgreSQL: or a spider's)."""
     if database.is_memory:
         return False
     if database.path is None:
-        return connection.execute(_HOLDERS, {"objects": None}).first() is not None
+        objects = None if spider_id is None else [spider_id]
+        return connection.execute(_HOLDERS, {"objects": objects}).first() is not None
     if not _lock_file(database.path).exists():
         return False
     try:
@@ -53,6 +54,10 @@ def is_locked(database: Database, connection: Connection) -> bool:
     except LockedError:
         return True
     return False
+
+
+#: Whoever asks whether a crawl runs has its lock for an instant.
+_PATIENCE_SECONDS = 0.5
 
 
 class NoLock:
@@ -73,7 +78,7 @@ class FileCrawlLock:
         holder = ""
         with suppress(OSError):
             holder = path.read_text()
-        self._lock = FileLock(path, timeout=0, thread_local=False)
+        self._lock = FileLock(path, timeout=_PATIENCE_SECONDS, thread_local=False)
         try:
             self._lock.acquire()
         except Timeout as error:

@@ -3,13 +3,14 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, select, true
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal_column, select, table, true
 
 from scrapy_freshness.model import PageKind, PageStatus, VisitRecord
 from scrapy_freshness.storage.reading import has_url, number_of
 from scrapy_freshness.storage.rows import clean, host_name, visits_from
-from scrapy_freshness.storage.schema import host, page, spider, url_start, visit
+from scrapy_freshness.storage.schema import URL_INDEXED, host, page, spider, url_start, visit
 from scrapy_freshness.storage.store import Store
+from scrapy_freshness.storage.views import VIEWS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,3 +155,34 @@ def _page_reports(connection: Connection, query: Select[Any]) -> list[PageReport
         PageReport(**{**row, "status": PageStatus(row["status"]), "kind": PageKind(row["kind"])})
         for row in connection.execute(query).mappings()
     ]
+
+
+def page_ids(store: Store, which: PageFilter) -> list[int]:
+    """The ids of all pages that pass a filter, in any order."""
+    with store.reading() as connection:
+        return list(connection.scalars(select(page.c.page_id).where(which.condition(connection))))
+
+
+def urls_with_fingerprint(store: Store, fingerprint: int) -> list[str]:
+    """The URLs of the pages whose requests have this fingerprint, each once."""
+    with store.reading() as connection:
+        return list(
+            connection.scalars(select(page.c.url).where(page.c.fingerprint == fingerprint).distinct())
+        )
+
+
+def neighbours(store: Store, url: str, count: int) -> list[str]:
+    """URLs that come just before and after this one in alphabetical order."""
+    start = clean(url)[:URL_INDEXED]
+    before = select(page.c.url).where(url_start < start).order_by(url_start.desc()).limit(count)
+    after = select(page.c.url).where(url_start >= start).order_by(url_start).limit(count)
+    with store.reading() as connection:
+        return [*connection.scalars(before), *connection.scalars(after)]
+
+
+def view_rows(store: Store, view: str, after: int, limit: int) -> list[dict[str, Any]]:
+    """Rows of ``v_pages`` or ``v_visits`` whose id, the first column, is above *after*, in its order."""
+    columns: list[ColumnElement[Any]] = [literal_column(name) for name in VIEWS[view]]
+    query = select(*columns).select_from(table(view)).where(columns[0] > after).order_by(columns[0])
+    with store.reading() as connection:
+        return [dict(row) for row in connection.execute(query.limit(limit)).mappings()]

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
-    Column,
     ColumnElement,
     Connection,
     Integer,
@@ -13,36 +12,21 @@ from sqlalchemy import (
     Table,
     bindparam,
     cast,
-    exists,
     func,
-    literal_column,
     select,
-    table,
-    text,
 )
 
 from scrapy_freshness.model import CrawlState, Outcome, PageStatus
-from scrapy_freshness.storage import migrations
 from scrapy_freshness.storage.bulk import BulkSelect
-from scrapy_freshness.storage.database import Database
-from scrapy_freshness.storage.failures import our_errors
-from scrapy_freshness.storage.locks import _HOLDERS, is_locked
-from scrapy_freshness.storage.page_reports import PageFilter
 from scrapy_freshness.storage.reading import load_states
-from scrapy_freshness.storage.rows import clean
 from scrapy_freshness.storage.schema import (
-    URL_INDEXED,
     fetch_count,
     host,
     page,
-    page_detail,
     spider,
-    url_start,
-    visit,
     visit_count,
 )
 from scrapy_freshness.storage.store import Store
-from scrapy_freshness.storage.views import VIEWS
 
 HOUR_SECONDS = 3600.0
 DAY_SECONDS = 86400.0
@@ -193,107 +177,9 @@ def _sums(table: Table, by: ColumnElement[Any], count: str) -> Select[Any]:
     )
 
 
-# For the commands: what a person asks of the database itself.
-
-
 def activity_since(store: Store, since: float) -> dict[str, Activity]:
     """What every spider did in the minutes that began after a time."""
     with store.reading() as connection:
         minutes = _Minutes(connection, since)
         numbers = connection.execute(select(spider.c.id, spider.c.name)).all()
         return {name: minutes.activity(number) for number, name in numbers}
-
-
-def crawling(store: Store) -> set[str]:
-    """Spiders that crawl now; the lock of SQLite has no name, there it is the one that wrote last."""
-    with store.reading() as connection:
-        if not is_locked(store.database, connection):
-            return set()
-        if store.database.is_sqlite:
-            states = sorted(load_states(connection), key=lambda state: state.updated_at)
-            return {state.spider for state in states[-1:]}
-        numbers = connection.execute(select(spider.c.id, spider.c.name)).all()
-        return {
-            name for number, name in numbers if connection.execute(_HOLDERS, {"objects": [number]}).first()
-        }
-
-
-def size_bytes(store: Store) -> int:
-    """How much room the database takes on disk."""
-    path = store.database.path
-    if path is not None:
-        files = (path, path.with_name(f"{path.name}-wal"))
-        return sum(file.stat().st_size for file in files if file.exists())
-    with store.reading() as connection:
-        if store.database.is_sqlite:
-            return 0
-        return connection.scalar(select(func.pg_database_size(func.current_database()))) or 0
-
-
-def revision(url: str) -> str | None:
-    """The revision of a database's schema; None if there is no database or it has no tables of ours."""
-    database = Database(url)
-    if database.path is not None and not database.path.exists():
-        return None
-    engine = database.engine(read_only=True)
-    try:
-        with our_errors(database), engine.connect() as connection:
-            return migrations.current_revision(connection)
-    finally:
-        engine.dispose()
-
-
-def page_ids(store: Store, which: PageFilter) -> list[int]:
-    """The ids of all pages that pass a filter, in any order."""
-    with store.reading() as connection:
-        return list(connection.scalars(select(page.c.page_id).where(which.condition(connection))))
-
-
-def urls_with_fingerprint(store: Store, fingerprint: int) -> list[str]:
-    """The URLs of the pages whose requests have this fingerprint, each once."""
-    with store.reading() as connection:
-        return list(
-            connection.scalars(select(page.c.url).where(page.c.fingerprint == fingerprint).distinct())
-        )
-
-
-def neighbours(store: Store, url: str, count: int) -> list[str]:
-    """URLs that come just before and after this one in alphabetical order."""
-    start = clean(url)[:URL_INDEXED]
-    before = select(page.c.url).where(url_start < start).order_by(url_start.desc()).limit(count)
-    after = select(page.c.url).where(url_start >= start).order_by(url_start).limit(count)
-    with store.reading() as connection:
-        return [*connection.scalars(before), *connection.scalars(after)]
-
-
-def view_rows(store: Store, view: str, after: int, limit: int) -> list[dict[str, Any]]:
-    """Rows of ``v_pages`` or ``v_visits`` whose id, the first column, is above *after*, in its order."""
-    columns: list[ColumnElement[Any]] = [literal_column(name) for name in VIEWS[view]]
-    query = select(*columns).select_from(table(view)).where(columns[0] > after).order_by(columns[0])
-    with store.reading() as connection:
-        return [dict(row) for row in connection.execute(query.limit(limit)).mappings()]
-
-
-def integrity_errors(store: Store) -> list[str]:
-    """What SQLite finds wrong with its file; PostgreSQL has no such check."""
-    if not store.database.is_sqlite:
-        return []
-    with store.reading() as connection:
-        return [line for line in connection.scalars(text("PRAGMA integrity_check(10)")) if line != "ok"]
-
-
-def strays(store: Store) -> dict[str, int]:
-    """Rows that refer to something that does not exist, by what they are; all counts are 0 if all is well."""
-    pairs = {
-        "pages without details": (page.c.page_id, page_detail.c.page_id),
-        "details without a page": (page_detail.c.page_id, page.c.page_id),
-        "pages of an unknown host": (page.c.host_id, host.c.id),
-        "pages of an unknown spider": (page.c.spider_id, spider.c.id),
-        "visits of an unknown page": (visit.c.page_id, page.c.page_id),
-    }
-    with store.reading() as connection:
-        return {what: connection.scalar(_count_strays(*pair)) or 0 for what, pair in pairs.items()}
-
-
-def _count_strays(reference: Column[Any], key: Column[Any]) -> Select[Any]:
-    return select(func.count()).select_from(reference.table).where(~exists().where(key == reference))

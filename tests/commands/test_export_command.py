@@ -14,7 +14,7 @@ from small_web import HOSTILE, SLOW, fill
 from scrapy_freshness.commands import export
 from scrapy_freshness.commands.export import PAGE_COLUMNS, VISIT_COLUMNS
 from scrapy_freshness.errors import StorageError
-from scrapy_freshness.storage.reports import view_rows
+from scrapy_freshness.storage.page_reports import view_rows
 from scrapy_freshness.storage.store import Store
 
 Run = Callable[..., Answer]

@@ -33,11 +33,11 @@ def test_a_page_is_forgotten_with_its_visits(freshness: Run, database_url: str) 
 
 
 def test_a_page_of_several_spiders_is_forgotten_by_all(freshness: Run) -> None:
-    assert freshness("forget", SHARED, "--yes", "--json").json == {"url": SHARED, "host": None, "pages": 2}
+    assert freshness("forget", SHARED, "--yes", "--json").json == {"urls": [SHARED], "host": None, "pages": 2}
 
 
 def test_a_page_is_forgotten_by_any_form_of_its_url(freshness: Run) -> None:
-    assert freshness("forget", "http://a.example/old?a=1&b=2", "--yes", "--json").json["url"] == OLD
+    assert freshness("forget", "http://a.example/old?a=1&b=2", "--yes", "--json").json["urls"] == [OLD]
     assert OLD not in known(freshness)
 
 
@@ -57,7 +57,7 @@ def test_the_user_is_asked(
     monkeypatch.setattr("sys.stdin", Terminal(typed))
     answer = freshness("forget", "a.example")
 
-    assert answer.err == "Forget 6 pages of host a.example and their visits? [y/N] "
+    assert answer.err == "Forget 6 pages of host a.example with all visits? [y/N] "
     assert answer.exit_code == (0 if is_removed else 1)
     assert (SLOW in known(freshness)) is not is_removed
 

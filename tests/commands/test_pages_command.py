@@ -125,6 +125,14 @@ def test_the_window_is_told(freshness: Run) -> None:
     assert "No such pages." in freshness("pages", "--host", "nowhere").out
 
 
+@pytest.mark.parametrize("order", ["url", "value"])
+def test_a_limit_beyond_all_bounds_is_no_traceback(freshness: Run, order: str) -> None:
+    answer = freshness("pages", "--json", "--sort", order, "--limit", "9" * 30)
+
+    assert answer.exit_code in (0, 1)
+    assert len(answer.err.splitlines()) == answer.exit_code
+
+
 def test_a_limit_of_none_shows_none(freshness: Run) -> None:
     assert freshness("pages", "--json", "--limit", "0").json == {"total": 13, "pages": []}
 

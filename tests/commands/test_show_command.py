@@ -71,6 +71,16 @@ def test_a_url_is_known_in_every_form_that_scrapy_takes_for_the_same(freshness: 
     assert shown["url"] == OLD
 
 
+def test_spiders_may_write_the_url_of_a_page_differently(freshness: Run, web_url: str) -> None:
+    other = page("http://a.example/old?a=1&b=2", HOUR, HOUR, page_id=1 << 41)
+    with Store.open(web_url) as store:
+        store.save("shop", Batch(pages=[other]))
+
+    for written in (OLD, other.url):
+        shown = freshness("show", written, "--json").json["pages"]
+        assert {(each["spider"], each["url"]) for each in shown} == {("news", OLD), ("shop", other.url)}
+
+
 def test_each_spiders_page_is_shown(freshness: Run) -> None:
     assert {page["spider"] for page in freshness("show", SHARED, "--json").json["pages"]} == {"news", "shop"}
 

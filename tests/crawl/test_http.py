@@ -10,12 +10,12 @@ from crawling import Crawled, crawl
 from site_under_test import Answer, Page, Site, html
 
 from scrapy_freshness.model import PageRecord, PageStatus
-from scrapy_freshness.storage import reports
+from scrapy_freshness.storage import page_reports
 
 
 def page_record(done: Crawled, url: str) -> PageRecord:
     with done.store() as store:
-        (found,) = reports.find_pages(store, url)
+        (found,) = page_reports.find_pages(store, url)
         (record,) = store.load_records([found.page_id])
         return record
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_freshness.planning.fingerprints import FingerprintIndex
@@ -18,6 +18,7 @@ fingerprints = st.one_of(st.integers(LEAST, MOST), edges, st.integers(-5, 5))
 rows = st.integers(0, 2**31 - 1)
 
 
+@settings(max_examples=40)  # an empty index has 8,192 arrays
 @given(known=st.lists(fingerprints, unique=True), added=st.lists(st.tuples(fingerprints, rows)))
 def test_it_maps_as_a_dict_does(known: list[int], added: list[tuple[int, int]]) -> None:
     index, expected = FingerprintIndex(), {number: row for row, number in enumerate(known)}
@@ -32,6 +33,7 @@ def test_it_maps_as_a_dict_does(known: list[int], added: list[tuple[int, int]]) 
     assert {number: index.get(number) for number in expected} == expected
 
 
+@settings(max_examples=40)
 @given(known=st.lists(fingerprints, unique=True), others=st.lists(fingerprints))
 def test_what_was_not_added_is_not_known(known: list[int], others: list[int]) -> None:
     filled, grown = FingerprintIndex(), FingerprintIndex()

@@ -30,6 +30,20 @@ def test_rows_keep_their_numbers_and_contents_while_the_table_grows() -> None:
     assert set(table.first_factor) == {number for number in range(3000) if number % 3}
 
 
+def test_columns_grow_one_after_the_other() -> None:
+    """Copying all of ten million pages in one call would stop the reactor for too long."""
+    table = PageTable()
+    copied = []
+    for number in range(5000):
+        before = [id(getattr(table, name)) for name in PageTable.__annotations__]
+        table.add(new_page(number), change_rate=1.0, now=0.0)
+        after = [id(getattr(table, name)) for name in PageTable.__annotations__]
+        copied.append(sum(a != b for a, b in zip(before, after, strict=True)))
+
+    assert max(copied) <= 2
+    assert sum(copied) < 300
+
+
 def test_pages_can_be_added_to_those_that_were_loaded() -> None:
     known = [
         PageRecord(page_id=5, fingerprint=1, url="u", host="b", last_visit_at=3.0, status=PageStatus.ACTIVE),
