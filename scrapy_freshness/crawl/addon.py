@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from scrapy_freshness.config import Config
 
 if TYPE_CHECKING:
+    from scrapy import Spider
+    from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
 SCHEDULER = "scrapy_freshness.crawl.scheduler.FreshnessScheduler"
@@ -26,10 +28,18 @@ _COMPONENTS = {
 class Addon:
     """Installs all components, unless ``FRESHNESS_ENABLED`` is off or the user placed one himself."""
 
+    def __init__(self, spider_class: type[Spider] | None = None) -> None:
+        # `scrapy fetch`, `view` and `shell` bring a spider of Scrapy's own: no crawl to keep fresh.
+        self._is_crawl = spider_class is None or spider_class.__module__ != "scrapy.utils.spider"
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler.spidercls)
+
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl's components are built."""
         config = Config.from_settings(settings)
-        if not config.enabled:
+        if not config.enabled or not self._is_crawl:
             return
         if settings["SCHEDULER"] != SCHEDULER:
             priority = max(settings.getpriority("SCHEDULER") or 0, 15)

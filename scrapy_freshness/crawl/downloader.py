@@ -19,6 +19,7 @@ from scrapy_freshness.content.measure import (
 from scrapy_freshness.crawl.extension import Freshness
 from scrapy_freshness.crawl.http import header_text, is_moved_for_good, is_redirected, retry_after_seconds
 from scrapy_freshness.crawl.slots import slot_of
+from scrapy_freshness.crawl.tracking import Tracker, Tracking
 from scrapy_freshness.crawl.visiting import PageVisit, UnchangedPage, visit_of
 from scrapy_freshness.model import Outcome, PageRecord
 from scrapy_freshness.planning.visits import Report
@@ -153,9 +154,13 @@ class FreshnessDownloaderMiddleware:
         return bool(self._config.fragment_fields)
 
     def _target(self, request: Request, record: PageRecord) -> PageRecord | None:
-        """The page at the end of a permanent redirect, None if it is known already."""
+        """The page at the end of a permanent redirect, None if it is known already or not to be tracked."""
         fingerprint = self._freshness.fingerprint(request)
         if self._freshness.planner.row_of(fingerprint) is not None:
+            return None
+        assert self._crawler.spider is not None
+        tracker = Tracker(self._config, self._crawler.spider)
+        if tracker.decide(request.replace(dont_filter=False)) is Tracking.PLAIN:
             return None
         return PageRecord(
             page_id=0,

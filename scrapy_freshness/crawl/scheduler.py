@@ -95,9 +95,10 @@ class FreshnessScheduler(BaseScheduler):
         return closed
 
     def has_pending_requests(self) -> bool:
-        if self._config.stop_when == "never" or self._chosen or self._planner.open_visits:
+        if self._chosen or self._planner.open_visits or self._plain.has_pending_requests():
             return True
-        if self._plain.has_pending_requests():
+        # A crawl without a single page to keep fresh ends as it would without us.
+        if self._config.stop_when == "never" and (len(self._planner) or self._held):
             return True
         now = self._freshness.clock.now()
         if not self._held and self._planner.is_idle(now):

@@ -4,6 +4,7 @@ URLs, histories and sketches stay in the database and are read for the pages abo
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,7 +126,7 @@ class PageTable:
         for number, (name, dtype) in enumerate(_COLUMNS.items()):
             column = getattr(self, name)
             if len(column) == self.size:
-                longer = np.empty(int(self.size * (1.2 + number / 50)) + 256 + number, dtype)
+                longer: NDArray[Any] = np.empty(int(self.size * (1.2 + number / 50)) + 256 + number, dtype)
                 longer[: self.size] = column
                 setattr(self, name, longer)
         self._room = min(len(getattr(self, name)) for name in _COLUMNS)

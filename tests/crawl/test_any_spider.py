@@ -1,5 +1,8 @@
 """Any existing spider works unchanged, and its pages are visited again with what they need."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from crawling import crawl, start_crawl
@@ -263,3 +266,30 @@ def test_a_killed_crawl_goes_on_where_it_was(site: Site, tmp_path: Path) -> None
     assert {asked.path for asked in site.log} >= set(links)
     with done.store() as store:
         assert store.page_count("follow") == 32
+
+
+def test_a_crawl_that_tracks_nothing_ends_by_itself(site: Site, tmp_path: Path) -> None:
+    site.pages |= {"/": html("/a"), "/a": html()}
+
+    done = start_crawl(tmp_path, site.url(), settings={"FRESHNESS_DENY": ["."]}).wait()
+
+    assert {item["url"] for item in done.items} == {site.url(), site.url("/a")}
+    assert done.returncode == 0
+
+
+def test_scrapy_fetch_is_left_alone(site: Site, tmp_path: Path) -> None:
+    site.pages |= {"/": html(text="fetched")}
+    (tmp_path / "one_line.py").write_text('ADDONS = {"scrapy_freshness.Addon": 500}\n')
+
+    fetched = subprocess.run(
+        [sys.executable, "-m", "scrapy", "fetch", "--nolog", site.url()],
+        cwd=tmp_path,
+        env={**os.environ, "SCRAPY_SETTINGS_MODULE": "one_line", "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert "fetched" in fetched.stdout
+    assert not list(tmp_path.glob("*.db"))

@@ -52,7 +52,7 @@ def test_changes_are_kept_in_order_and_unchanged_runs_as_their_sum(seen: list[tu
     assert n_observations(history_of(seen)) == len(expected)
 
 
-@given(st.lists(st.tuples(seconds, st.booleans()), min_size=MAX_OBSERVATIONS, max_size=100))
+@given(st.lists(st.tuples(seconds, st.booleans()), min_size=MAX_OBSERVATIONS, max_size=80))
 def test_a_history_is_bounded_and_forgets_the_oldest_first(seen: list[tuple[float, bool]]) -> None:
     history = history_of(seen)
     longer = extended(history, 123.0, changed=True)
