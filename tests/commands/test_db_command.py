@@ -9,7 +9,7 @@ from answering import Answer
 from scrapy.exceptions import UsageError
 from small_web import SHARED, fill
 
-from scrapy_freshness.storage import reports
+from scrapy_freshness.storage import inspection
 from scrapy_freshness.storage.migrations import head_revision
 from scrapy_freshness.storage.store import Store
 
@@ -41,7 +41,7 @@ def test_upgrade_says_if_there_is_nothing_to_do(freshness: Run) -> None:
 
 def test_upgrade_tells_from_where_to_where(freshness: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     revisions = iter(("0000", "0001"))
-    monkeypatch.setattr(reports, "revision", lambda url: next(revisions))
+    monkeypatch.setattr(inspection, "revision", lambda url: next(revisions))
 
     assert freshness("db", "upgrade").out.endswith("from schema 0000 to 0001.\n")
 

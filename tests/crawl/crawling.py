@@ -214,10 +214,14 @@ def start_crawl(
 
 
 def crawl(folder: Path, *start_urls: str, seconds: float | None = None, **options: Any) -> Crawled:
-    """Crawl to the end: once over everything that is due, or continuously for some seconds."""
+    """Crawl to the end: once over everything that is due, or continuously for some seconds.
+
+    On a machine with more to do than it can, seconds are longer.
+    """
     settings = dict(options.pop("settings", None) or {})
     if seconds is None:
         settings.setdefault("FRESHNESS_STOP_WHEN", "idle")
     else:
-        settings["CLOSESPIDER_TIMEOUT"] = seconds
+        burden = os.getloadavg()[0] / (os.cpu_count() or 1)
+        settings["CLOSESPIDER_TIMEOUT"] = seconds * min(max(burden, 1.0), 4.0)
     return start_crawl(folder, *start_urls, settings=settings, **options).wait()

@@ -27,7 +27,7 @@ def test_rows_keep_their_numbers_and_contents_while_the_table_grows() -> None:
     assert not table.taken[rows].any()
     assert not table.resting[rows].any()
     assert [table.hosts[host] for host in table.host[rows[:8]]] == [f"{n % 7}.example" for n in range(8)]
-    assert set(table.first_factor) == {number for number in range(3000) if number % 3}
+    assert np.allclose(table.first_factor[rows], np.exp(rows % 3 / 100))
 
 
 def test_columns_grow_one_after_the_other() -> None:
@@ -57,7 +57,7 @@ def test_pages_can_be_added_to_those_that_were_loaded() -> None:
     assert row == 2
     assert [table.hosts[host] for host in table.host[:3]] == ["b", "a", "c"]
     assert table.last_visit[0] == 3.0
-    assert table.first_factor == {1: priority_factor(50)}
+    assert table.first_factor[:3].tolist() == pytest.approx([1, np.exp(0.5), 1])
 
 
 def test_visits_in_the_future_are_counted_and_taken_as_now() -> None:
@@ -74,10 +74,12 @@ def test_visits_in_the_future_are_counted_and_taken_as_now() -> None:
 
 @pytest.mark.parametrize(("priority", "factor"), [(0, 1), (100, np.e), (-100, 1 / np.e), (10**9, np.exp(50))])
 def test_the_priority_of_a_request_weighs_its_first_visit(priority: int, factor: float) -> None:
-    assert priority_factor(priority) == pytest.approx(factor)
+    assert priority_factor(np.array([priority])) == pytest.approx([factor])
 
 
-def test_a_known_page_takes_at_most_120_bytes() -> None:
+@pytest.mark.parametrize("status", [PageStatus.ACTIVE, PageStatus.NEW])
+def test_a_known_page_takes_at_most_120_bytes(status: PageStatus) -> None:
+    """Also one that was not visited yet and has a priority, as with DEPTH_PRIORITY."""
     count = 200_000
     rng = np.random.default_rng(1)
     pages = PageColumns(
@@ -85,12 +87,12 @@ def test_a_known_page_takes_at_most_120_bytes() -> None:
         page_id=np.arange(count),
         fingerprint=rng.integers(-(2**63), 2**63 - 1, count),
         host=rng.integers(0, 5000, count).astype(np.int32),
-        status=np.ones(count, np.uint8),
+        status=np.full(count, status, np.uint8),
         kind=np.zeros(count, np.uint8),
-        priority=np.zeros(count, np.int32),
+        priority=np.full(count, -3, np.int32),
         importance=np.ones(count, np.float32),
         discovered_at=np.zeros(count),
-        last_visit_at=np.zeros(count),
+        last_visit_at=np.full(count, 0.0 if status is PageStatus.ACTIVE else np.nan),
         not_before=np.zeros(count),
         change_rate=np.full(count, 1e-5, np.float32),
     )
