@@ -58,9 +58,8 @@ class Frontier:
         elapsed[never_visited] = 0.0
         values = self._model.value(beliefs, elapsed)
         if never_visited.any():
-            values = np.where(never_visited, self._model.first_value(beliefs), values)
-            if table.first_factor:
-                values *= [table.first_factor.get(row, 1.0) for row in rows.tolist()]
+            first_values = self._model.first_value(beliefs) * table.first_factor[rows]
+            values = np.where(never_visited, first_values, values)
         # A tombstone is worth exactly a crawl when the time of its next check has come.
         due = max(self.price, self._floor)
         return np.where(status == _GONE, np.maximum(values, due), values)

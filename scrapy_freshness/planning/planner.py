@@ -336,7 +336,6 @@ class Planner:
         table.status[row] = after.status
         if report.outcome.saw_content:
             table.last_visit[row] = report.at
-            table.first_factor.pop(row, None)
             self._closed.append((row, after))
             # Pages just visited are worth least: some of them may wait to be settled together.
             if len(self._closed) >= min(64, max(1, len(table) // 32)):

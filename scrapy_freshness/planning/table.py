@@ -1,4 +1,4 @@
-"""The numbers of all known pages, as columns: about 40 bytes a page.
+"""The numbers of all known pages, as columns: about 45 bytes a page.
 
 URLs, histories and sketches stay in the database and are read for the pages about to be visited.
 """
@@ -18,6 +18,7 @@ _COLUMNS = {
     "status": np.uint8,
     "kind": np.uint8,
     "importance": np.float32,
+    "first_factor": np.float32,  #: weight of the first visit, by the request's priority
     "change_rate": np.float32,
     "last_visit": np.float64,  #: unix seconds; nan if never visited
     "wake": np.float64,  #: when the page may be worth a crawl; see frontier.py
@@ -34,6 +35,7 @@ class PageTable:
     status: NDArray[np.uint8]
     kind: NDArray[np.uint8]
     importance: NDArray[np.float32]
+    first_factor: NDArray[np.float32]
     change_rate: NDArray[np.float32]
     last_visit: NDArray[np.float64]
     wake: NDArray[np.float64]
@@ -44,7 +46,6 @@ class PageTable:
         self.size = 0
         self.hosts: list[str] = []
         self._host_index: dict[str, int] = {}
-        self.first_factor: dict[int, float] = {}  #: row -> weight of a first visit, where it is not 1
         for name, dtype in _COLUMNS.items():
             setattr(self, name, np.empty(0, dtype))
         self._grow()
@@ -65,12 +66,11 @@ class PageTable:
         self.status[rows] = pages.status
         self.kind[rows] = pages.kind
         self.importance[rows] = pages.importance
+        self.first_factor[rows] = priority_factor(pages.priority)
         self.change_rate[rows] = pages.change_rate
         self.last_visit[rows] = np.minimum(pages.last_visit_at, now)
         self.wake[rows] = pages.not_before
         self.resting[rows] = (pages.not_before > now) | (pages.status > PageStatus.ACTIVE)
-        for row in np.flatnonzero((pages.priority != 0) & (pages.status == PageStatus.NEW)):
-            self.first_factor[int(row)] = priority_factor(int(pages.priority[row]))
         return int(np.count_nonzero(pages.last_visit_at > now))
 
     def add(self, record: PageRecord, change_rate: float, now: float) -> int:
@@ -84,12 +84,11 @@ class PageTable:
         self.status[row] = record.status
         self.kind[row] = record.kind
         self.importance[row] = record.importance
+        self.first_factor[row] = priority_factor(np.array(record.priority))
         self.change_rate[row] = change_rate
         self.last_visit[row] = np.nan
         self.wake[row] = now
         self.taken[row] = self.resting[row] = False
-        if record.priority:
-            self.first_factor[row] = priority_factor(record.priority)
         return row
 
     def host_numbers(self, hosts: Iterable[str]) -> list[int]:
@@ -132,10 +131,11 @@ class PageTable:
         self._room = min(len(getattr(self, name)) for name in _COLUMNS)
 
 
-def priority_factor(priority: int) -> float:
-    """How much more the first visit of a page is worth for its request's priority.
+def priority_factor(priority: NDArray[np.int32]) -> NDArray[np.float64]:
+    """How much more the first visit of each page is worth for its request's priority.
 
-    >>> priority_factor(0), round(priority_factor(100), 3)
-    (1.0, 2.718)
+    >>> priority_factor(np.array([0, 100])).round(3)
+    array([1.   , 2.718])
     """
-    return float(np.exp(np.clip(priority, -5000, 5000) / 100))
+    factor: NDArray[np.float64] = np.exp(np.clip(priority, -5000, 5000) / 100)
+    return factor
