@@ -132,7 +132,10 @@ class Config:
         "5s", duration, "First pause of a host or page after a failure; then twice as long.", name="BACKOFF"
     )
     backoff_max_seconds: float = setting(
-        "1h", duration, "Longest pause of a host or page after failures.", name="BACKOFF_MAX"
+        "1h",
+        duration,
+        "Longest pause of a host after failures, and of a page until it has failed 16 times in a row.",
+        name="BACKOFF_MAX",
     )
     flush_seconds: float = setting(
         "1s", duration, "How often what was learned is written to the database.", name="FLUSH_INTERVAL"

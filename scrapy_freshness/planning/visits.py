@@ -66,6 +66,10 @@ class Upkeep:
     backoff_max_seconds: float = 3600.0
 
 
+#: Failures in a row after which a page is asked ever more rarely, as one that is gone.
+_PATIENT_FAILURES = 16
+
+
 def updated_record(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRecord:
     """Return the page's record after a visit; its change rate is estimated separately."""
     if report.outcome is Outcome.IGNORED:
@@ -88,7 +92,7 @@ def updated_record(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRe
     elif report.outcome is Outcome.MOVED:
         after.status = PageStatus.MOVED
     else:
-        after.not_before = report.at + _pause(upkeep, record.failures)
+        after.not_before = report.at + _pause_after_failure(upkeep, record.failures)
     return after
 
 
@@ -139,6 +143,14 @@ def _unpacked(profiles: bytes) -> tuple[Profile, ...]:
         return unpack(profiles)
     except ValueError:
         return ()
+
+
+def _pause_after_failure(upkeep: Upkeep, failures: int) -> float:
+    """Pause of a page that fails: one that goes on failing is as good as gone, and must not eat the budget."""
+    if failures < _PATIENT_FAILURES:
+        return _pause(upkeep, failures)
+    longest = max(upkeep.gone_recheck_max_seconds, upkeep.backoff_max_seconds)
+    return doubled(upkeep.backoff_max_seconds, failures - _PATIENT_FAILURES + 1, longest)
 
 
 def _pause(upkeep: Upkeep, failures: int) -> float:

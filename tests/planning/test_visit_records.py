@@ -246,3 +246,12 @@ def test_no_course_of_events_breaks_a_record(events: list[tuple[Outcome, float]]
         assert record.changes <= record.visits
         assert np.isfinite(observations(record.history)).all()
         assert (record.status is PageStatus.NEW) <= (record.last_visit_at is None)
+
+
+def test_a_page_that_goes_on_failing_is_asked_as_rarely_as_one_that_is_gone() -> None:
+    record, pauses = KNOWN, []
+    for _ in range(22):
+        record = after(record, Outcome.FAILED, at=5000.0)
+        pauses.append(record.not_before - 5000.0)
+
+    assert pauses[15:] == [60, 120, 240, 480, 960, 1000, 1000]
