@@ -146,7 +146,7 @@ def _unpacked(profiles: bytes) -> tuple[Profile, ...]:
 
 
 def _pause_after_failure(upkeep: Upkeep, failures: int) -> float:
-    """Pause of a page that fails: one that goes on failing is as good as gone, and must not eat the budget."""
+    """Pause of a page that fails; one that goes on failing is as good as gone and must not eat the budget."""
     if failures < _PATIENT_FAILURES:
         return _pause(upkeep, failures)
     longest = max(upkeep.gone_recheck_max_seconds, upkeep.backoff_max_seconds)
