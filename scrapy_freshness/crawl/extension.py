@@ -17,12 +17,13 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_freshness.clock import Clock, SystemClock
-from scrapy_freshness.config import Config, unknown_settings
+from scrapy_freshness.config import Config, setting_name, unknown_settings
 from scrapy_freshness.content.measure import ContentOptions, Measurement
+from scrapy_freshness.content.text import check_selector
 from scrapy_freshness.crawl.journal import Journal, Loaded
 from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of
-from scrapy_freshness.errors import FreshnessError
+from scrapy_freshness.errors import ConfigError, FreshnessError
 from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
 from scrapy_freshness.model import CrawlState, PageRecord, PageStatus
 from scrapy_freshness.pacing.rate import ConstantRate
@@ -54,13 +55,7 @@ class Freshness:
         self.started_at = clock.now()
         self.rate = ConstantRate(config.budget_per_second, clock.now())
         self.slots = DownloadSlots(crawler)
-        self.content = ContentOptions(
-            shingle_words=config.shingle_words,
-            sketch_size=config.sketch_size,
-            max_body_chars=config.max_body_bytes,
-            include=config.include_css,
-            exclude=config.exclude_css,
-        )
+        self.content = content_options(config)
         self.planner = self._new_planner()
         self.visits = Visits(crawler, self.planner, clock)
         self.journal = Journal(config.database_url, crawler.spidercls.name, config.cache_pages)
@@ -280,6 +275,23 @@ class Freshness:
                 self.crawler.stats.inc_value("freshness/visits/lost")
         if self.config.visit_log_seconds:
             self.journal.prune(now - self.config.visit_log_seconds).addErrback(self._not_saved)
+
+
+def content_options(config: Config) -> ContentOptions:
+    """What counts as content, by the settings; a CSS selector that cannot be used is refused by name."""
+    for field, chosen in (("include_css", config.include_css), ("exclude_css", config.exclude_css)):
+        for selector in (each for selectors in chosen.values() for each in selectors):
+            try:
+                check_selector(selector)
+            except ConfigError as error:
+                raise ConfigError(f"{setting_name(field)}: {error}") from None
+    return ContentOptions(
+        shingle_words=config.shingle_words,
+        sketch_size=config.sketch_size,
+        max_body_chars=config.max_body_bytes,
+        include=config.include_css,
+        exclude=config.exclude_css,
+    )
 
 
 def _kind_of_fetch(request: Request, page: PageVisit | None) -> str:
