@@ -9,6 +9,10 @@ class ConfigError(FreshnessError, ValueError):
     """A setting has a value that cannot be used; names the setting, the value and the remedy."""
 
 
+class InputError(FreshnessError):
+    """What was handed to a command cannot be used: a file, a name or a number; its exit code is 2."""
+
+
 class StorageError(FreshnessError):
     """The database cannot be opened, read or written."""
 
@@ -19,3 +23,15 @@ class SchemaError(StorageError):
 
 class LockedError(StorageError):
     """Another crawl is using the database."""
+
+
+class TraceError(FreshnessError, ValueError):
+    """A recorded history cannot be read or written; names the file, and the line where there is one."""
+
+
+class PingError(FreshnessError, ValueError):
+    """A ping cannot be accepted; `status` is the HTTP status that says so to its sender."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
