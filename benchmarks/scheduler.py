@@ -17,7 +17,6 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from statistics import median
 from types import SimpleNamespace
 
@@ -29,11 +28,12 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.test import get_crawler
 
-from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
+from scrapy_freshness.config import Config
 from scrapy_freshness.estimation.history import extended
 from scrapy_freshness.model import Outcome, PageColumns, PageRecord, PageStatus
 from scrapy_freshness.pacing.budget import price_for_rate
 from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import policy_named
 from scrapy_freshness.planning.visits import Report
@@ -91,9 +91,9 @@ def known_pages(count: int) -> PageColumns:
     rng = np.random.default_rng(2026)
     importance = rng.lognormal(0, 1, count).astype(np.float32)
     change_rate = (10 ** rng.uniform(-6, -3, count)).astype(np.float32)
-    beliefs = Beliefs(importance.astype(np.float64), change_rate.astype(np.float64))
+    beliefs = Beliefs(importance=importance.astype(np.float64), change_rate=change_rate.astype(np.float64))
     sample = slice(None, None, max(1, count // 5000))
-    some = Beliefs(beliefs.importance[sample], beliefs.change_rate[sample])
+    some = beliefs.at(sample)
     price = price_for_rate(Greedy(), some, VISITS_PER_SECOND * len(some.importance) / count)
     interval = np.minimum(Greedy().elapsed_at(beliefs, price), 1e7)
     return PageColumns(
@@ -108,15 +108,20 @@ def known_pages(count: int) -> PageColumns:
         discovered_at=np.zeros(count),
         last_visit_at=NOW - rng.uniform(0, 1, count) * interval,
         not_before=np.zeros(count),
+        failures=np.zeros(count, np.int32),
         change_rate=change_rate,
+        beliefs={"mean_rate": change_rate, "doubt": np.full(count, 0.5, np.float32)},
     )
 
 
 def new_planner() -> Planner:
+    """The planner of a crawl without any settings."""
+    config = Config()
+    policy = policy_named(config.policy)
     return Planner(
-        policy_named("greedy"),
+        policy,
         Hosts(5.0, 3600.0),
-        partial(estimate_change_rates, prior=PriorPoints()),
+        learner_of(policy, config),
         crawls_per_second=VISITS_PER_SECOND,
         min_interval=1.0,
     )

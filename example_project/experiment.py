@@ -20,10 +20,13 @@ from living_site.world import World
 
 from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
 from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.learning import RateLearner
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import policy_named
-from scrapy_freshness.simulator.run import crawl_world
-from scrapy_freshness.simulator.world import WorldPage
+from scrapy_freshness.simulator.changing import ChangingWeb
+from scrapy_freshness.simulator.run import crawl
+from scrapy_freshness.simulator.streams import event_stream
+from scrapy_freshness.simulator.web import Address
 
 PROJECT = Path(__file__).parent
 
@@ -135,15 +138,15 @@ def visit_times(site: RunningSite, end: float) -> list[float]:
 
 def simulated_freshness(world: World, times: list[float], policy: str, start: float, end: float) -> float:
     """Freshness that the same planner reaches on a manual clock, visiting the same history at *times*."""
-    pages = [
-        WorldPage(page.url, page.url.split("/")[2], 1.0, np.array(world.change_times(page, 0.0, end)))
-        for page in world.documents
-    ]
+    web = ChangingWeb(
+        event_stream([np.array(world.change_times(page, 0.0, end)) for page in world.documents]),
+        [Address(page.url, page.url.split("/")[2]) for page in world.documents],
+    )
     rate = len(times) / max(end, 1.0)
     planner = Planner(
         policy_named(policy),
         Hosts(1.0, 60.0),
-        partial(estimate_change_rates, prior=PRIOR),
+        RateLearner(partial(estimate_change_rates, prior=PRIOR)),
         crawls_per_second=rate,
     )
-    return crawl_world(pages, planner, np.array(times)).freshness(start, end)
+    return web.freshness(crawl(web, planner, np.array(times)), start, end)

@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.units import (
     REMEDY,
+    amount,
     choice,
     duration,
     patterns,
@@ -41,7 +42,34 @@ def setting(default: Any, parse: Callable[[Any], Any], help_: str, *, name: str 
     return field(default_factory=lambda: parse(default), metadata=metadata)
 
 
-POLICY_NAMES = ("greedy", "uniform")
+#: Policies that a crawl can have; J is any number from 1 to 999.
+POLICY_NAMES = (
+    "cost",
+    "cost-risk-bounded",
+    "echo-greedy",
+    "echo-newpages",
+    "echo-schedule",
+    "fragments-ncis",
+    "greedy",
+    "greedy-cis",
+    "greedy-cis-plus",
+    "greedy-expected",
+    "greedy-ncis",
+    "greedy-ncis-approx-J",
+    "holistic",
+    "longevity-bounds",
+    "longevity-curve",
+    "uniform",
+)
+_APPROX = re.compile(r"greedy-ncis-approx-[1-9][0-9]{0,2}")
+
+
+def policy_name(value: Any) -> str:
+    """Parse the name of a policy."""
+    name = str(value)
+    if (name not in POLICY_NAMES or name.endswith("-J")) and not _APPROX.fullmatch(name):
+        raise ValueError(f"choose one of {', '.join(POLICY_NAMES)}")
+    return name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,8 +85,58 @@ class Config:
     budget_per_second: float = setting(
         "1/s", rate, "Fetches per time unit, all together: pages, retries, robots.txt.", name="BUDGET"
     )
-    policy: str = setting(
-        "greedy", choice(*POLICY_NAMES), f"What a crawl is worth: {' or '.join(POLICY_NAMES)}."
+    policy: str = setting("greedy-expected", policy_name, "What a crawl is worth and when that is enough.")
+    threshold: float = setting(
+        0.0, amount, "Least value that is worth a crawl, in the policy's unit; 0 spends the whole budget."
+    )
+    crawl_cost: float = setting(1.0, amount, "Policies cost*: what a crawl costs.")
+    stale_cost_per_second: float = setting(
+        "1/h",
+        rate,
+        "Policies cost*: what a stale copy of importance 1 costs per time unit.",
+        name="STALE_COST",
+    )
+    stale_limit_seconds: float = setting(
+        "1d", duration, "Policy cost-risk-bounded: how long a copy may be stale.", name="STALE_LIMIT"
+    )
+    stale_risk: float = setting(
+        0.1, share, "Policy cost-risk-bounded: share of visits at which it may have been so for longer."
+    )
+    longevity_risk: float = setting(
+        100.0, amount, "Policies longevity-*: thresholds that waiting for a page may cost (rho)."
+    )
+    longevity_learning: float = setting(
+        4.0, amount, "Policies longevity-*: thresholds that a page waits at most after its first visit."
+    )
+    deaf_seconds: float = setting(
+        "0s",
+        duration,
+        "Signals within this time after a visit announce what it has seen and do not count.",
+        name="DEAF_AFTER_VISIT",
+    )
+    participation: bool = setting(
+        True,
+        switch,
+        "Policies echo-*, holistic: whether sources and new pages must pay for their fetches.",
+    )
+    profit: float = setting(
+        1.0,
+        amount,
+        "Policies echo-*, holistic: requests that a page of a source meets if fetched at once.",
+    )
+    profit_life_seconds: float = setting(
+        "1d", duration, "Policies echo-*, holistic: mean life of these requests.", name="PROFIT_LIFE"
+    )
+    reprice_seconds: float = setting(
+        "30min",
+        duration,
+        "Policies echo-*: how often the schedule of all sources is made anew.",
+        name="REPRICE_INTERVAL",
+    )
+    estimator: str = setting(
+        "mle",
+        choice("mle", "pooled"),
+        'How change rates are estimated: "pooled" with the pages that are alike, "mle" each page by itself.',
     )
     stop_when: str = setting(
         "never",
@@ -87,13 +165,13 @@ class Config:
     prior_changed_after_seconds: float = setting(
         "1h",
         duration,
-        "Pseudo-observation for every page: a change seen after this time.",
+        'Pseudo-observation of the estimator "mle" for every page: a change seen after this time.',
         name="PRIOR_CHANGED_AFTER",
     )
     prior_unchanged_after_seconds: float = setting(
         "57h",
         duration,
-        "Pseudo-observation for every page: no change seen after this time.",
+        'Pseudo-observation of the estimator "mle" for every page: no change seen after this time.',
         name="PRIOR_UNCHANGED_AFTER",
     )
     shingle_words: int = setting(5, positive_int, "Words in a fragment (shingle) of a page.")
@@ -117,16 +195,16 @@ class Config:
         "2MB", size, "Longer bodies are compared by their beginning only.", name="MAX_BODY"
     )
     audit_share: float = setting(
-        0.02, share, "Share of conditional visits made without validators to check the host's 304s."
+        0.02, share, "Share of a host's 304 answers that are checked by fetching the page in full."
     )
     gone_recheck_seconds: float = setting(
         "1d",
         duration,
-        "First look at a page after it answered 404 or 410; then twice as late each time.",
+        "First look at a page that is gone (404, 410) or moved for good; then twice as late each time.",
         name="GONE_RECHECK",
     )
     gone_recheck_max_seconds: float = setting(
-        "60d", duration, "Longest time between looks at a page that is gone.", name="GONE_RECHECK_MAX"
+        "60d", duration, "Longest time between looks at a page gone or moved.", name="GONE_RECHECK_MAX"
     )
     backoff_seconds: float = setting(
         "5s", duration, "First pause of a host or page after a failure; then twice as long.", name="BACKOFF"
@@ -153,6 +231,13 @@ class Config:
     def __post_init__(self) -> None:
         self._check("prior_changed_after_seconds", self.prior_changed_after_seconds > 0, "above 0")
         self._check("prior_unchanged_after_seconds", self.prior_unchanged_after_seconds > 0, "above 0")
+        for name in ("profit_life_seconds", "reprice_seconds"):
+            self._check(name, getattr(self, name) > 0, "above 0")
+        for name in ("longevity_risk", "longevity_learning"):
+            self._check(name, getattr(self, name) >= 1, "at least 1", "")
+        self._check("profit", self.profit > 0, "above 0", "")
+        self._check("crawl_cost", self.crawl_cost > 0, "above 0", "")
+        self._check("stale_risk", self.stale_risk < 1, "below 1", "")
         self._check("flush_seconds", self.flush_seconds > 0, "above 0")
         self._check("backoff_seconds", self.backoff_seconds > 0, "above 0")
         self._check(
@@ -166,10 +251,10 @@ class Config:
             "at least FRESHNESS_GONE_RECHECK, and that above 0",
         )
 
-    def _check(self, field_name: str, is_fine: bool, bound: str) -> None:
+    def _check(self, field_name: str, is_fine: bool, bound: str, unit: str = " seconds") -> None:
         if not is_fine:
             value = getattr(self, field_name)
-            raise ConfigError(f"{setting_name(field_name)} must be {bound}, got {value} seconds")
+            raise ConfigError(f"{setting_name(field_name)} must be {bound}, got {value}{unit}")
 
     @classmethod
     def from_settings(cls, settings: Settings) -> Self:

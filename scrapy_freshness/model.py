@@ -3,6 +3,7 @@
 Times are unix seconds, durations are seconds, rates are per second.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 
@@ -17,13 +18,23 @@ class PageStatus(IntEnum):
     ACTIVE = 1  #: fetched; revisited by the policy
     GONE = 2  #: answered 404 or 410; looked at again, ever more rarely
     SUSPENDED = 3  #: its callback does not exist any more; waits until the spider yields it again
-    MOVED = 4  #: redirected for good; its target is a page of its own
+    MOVED = 4  #: redirects for good to a page of its own; looked at again, ever more rarely
 
 
 class PageKind(IntEnum):
     """What a page is fetched for."""
 
     PAGE = 0  #: its own content
+    SOURCE = 1  #: the links that it shows
+
+
+class SignalSource(IntEnum):
+    """Who says that a page may have changed; each is trusted as far as it has told the truth."""
+
+    SITEMAP = 0
+    FEED = 1
+    PING = 2
+    HTTP = 3  #: headers of other answers
 
 
 class Outcome(IntEnum):
@@ -63,7 +74,7 @@ class PageRecord:
     discovered_at: float = 0.0
     last_visit_at: float | None = None  #: last visit that saw the content
     last_change_at: float | None = None
-    not_before: float = 0.0  #: earliest next visit (after failures and for tombstones)
+    not_before: float = 0.0  #: earliest next visit (after failures and for pages gone or moved)
     visits: int = 0
     changes: int = 0
     failures: int = 0  #: visits that failed in a row
@@ -77,7 +88,10 @@ class PageRecord:
     http_status: int | None = None  #: of the last answer
     run_callback: bool = False  #: the spider has not (fully) processed the copy; show it the page again
     history: bytes = b""  #: estimation.history
+    signalled: bytes = b""  #: estimation.signal_counts: signals that came before each observation
+    polls: bytes = b""  #: estimation.polls, of a source
     profiles: bytes = b""  #: content.profiles
+    beliefs: dict[str, float] = field(default_factory=dict)  #: what a policy believes beside the change rate
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -95,7 +109,9 @@ class PageColumns:
     discovered_at: NDArray[np.float64]
     last_visit_at: NDArray[np.float64]  #: nan if never visited
     not_before: NDArray[np.float64]
+    failures: NDArray[np.int32]
     change_rate: NDArray[np.float32]
+    beliefs: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)  #: by name; nan if not known
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,10 +119,10 @@ class HostRecord:
     """What is kept about one host (one download slot)."""
 
     host: str
-    blocked_until: float = 0.0  #: back-off after 429, 503 and repeated failures
+    blocked_until: float = 0.0  #: back-off after 429, 503 and failures of several URLs in a row
     failures: int = 0  #: back-offs in a row
     audits: int = 0  #: unconditional visits made to check the host's 304 answers
-    false_not_modified: int = 0  #: audits that found a change which a validator would have hidden
+    false_not_modified: int = 0  #: audits that found other content with the validator that was sent
 
 
 @dataclass(slots=True, kw_only=True)
@@ -142,7 +158,8 @@ class Batch:
     hosts: list[HostRecord] = field(default_factory=list)
     visits: list[VisitRecord] = field(default_factory=list)
     fetches: dict[tuple[int, str], int] = field(default_factory=dict)  #: (minute, kind of fetch) -> how many
+    groups: dict[str, bytes] = field(default_factory=dict)  #: name -> what was learned of a group of pages
     state: CrawlState | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.pages or self.hosts or self.visits or self.fetches)
+        return bool(self.pages or self.hosts or self.visits or self.fetches or self.groups)

@@ -66,6 +66,11 @@ def share(value: Any) -> float:
     return number
 
 
+def amount(value: Any) -> float:
+    """Parse a number of at least 0."""
+    return _at_least_zero(_number(value))
+
+
 def positive_int(value: Any) -> int:
     """Parse a whole number of at least 1."""
     number = _number(value)
@@ -164,6 +169,7 @@ REMEDY: dict[Callable[[Any], Any], str] = {
     size: 'write a size above 0 such as "500kB" or "2MB"',
     switch: "write True or False",
     share: "write a number from 0 to 1",
+    amount: "write a number of at least 0",
     positive_int: "write a whole number of at least 1",
     words: "write a list of strings",
     patterns: "write a list of regular expressions",

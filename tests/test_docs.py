@@ -13,7 +13,7 @@ from scrapy_freshness.storage.views import VIEWS
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted(
-    [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "example_project").glob("*.md")]
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "example_project").glob("*.md")]
 )
 
 

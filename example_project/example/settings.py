@@ -17,5 +17,6 @@ FRESHNESS_BUDGET = "20/s"
 
 # What to expect of a page never seen before: one change seen after the first time, none after the second. On
 # the real web 1 hour and 57 hours fit; the living site lives much faster.
+FRESHNESS_ESTIMATOR = "mle"
 FRESHNESS_PRIOR_CHANGED_AFTER = "1s"
 FRESHNESS_PRIOR_UNCHANGED_AFTER = "10s"

@@ -9,13 +9,13 @@ import argparse
 import importlib
 import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from scrapy_freshness.commands.human import safe
-from scrapy_freshness.errors import FreshnessError
+from scrapy_freshness.errors import FreshnessError, InputError
 
 #: Subcommand -> one line of help; the module has the same name.
 SUBCOMMANDS = {
@@ -27,6 +27,8 @@ SUBCOMMANDS = {
     "db": "upgrade or check the database, rename a spider in it",
     "forget": "remove a page or a host",
     "export": "write all pages as JSON Lines or CSV",
+    "replay": "try policies on recorded histories",
+    "simulate": "try policies on artificial webs",
 }
 
 #: Exit code after Ctrl-C, as shells have it.
@@ -70,11 +72,18 @@ class FreshnessCommand(ScrapyCommand):
             self.exitcode = INTERRUPTED
 
 
+class _Parser(argparse.ArgumentParser):
+    """Tells a mistake in one line, as all commands do."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"scrapy freshness: {safe(message)} (see `{self.prog} -h`)\n")
+
+
 def parse(
     module: Any, name: str, arguments: list[str], before: argparse.Namespace | None = None
 ) -> argparse.Namespace:
     """The options of a subcommand; common ones may have been given *before* its name."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"scrapy freshness {name}",
         description=module.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -94,7 +103,7 @@ def parse(
 
 
 def run_subcommand(module: Any, settings: Any, options: argparse.Namespace, clock: Any = None) -> int:
-    """Run a subcommand; an error it raises on purpose becomes one line and exit code 1."""
+    """Run a subcommand; an error it raises on purpose becomes one line and exit code 1 (2 for bad input)."""
     from scrapy_freshness.commands.context import Context
 
     try:
@@ -102,7 +111,7 @@ def run_subcommand(module: Any, settings: Any, options: argparse.Namespace, cloc
         sys.stdout.flush()
     except FreshnessError as error:
         sys.stderr.write(f"scrapy freshness: {safe(str(error))}\n")
-        return 1
+        return 2 if isinstance(error, InputError) else 1
     except BrokenPipeError:
         # The reader has seen enough; what is still buffered would fail once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,6 +4,10 @@ file or the standard output.
 The columns are those of the SQL views v_pages and v_visits; pages also get the
 value of a visit now, the expected freshness of the copy and the time of the
 next expected visit. Times are unix seconds.
+
+--trace writes what the visits tell of the history of each page, in the format
+of recorded histories (webtrace/1), so that policies can be tried on it. Texts
+are not kept, so they are made up; they differ by as much as was measured.
 """
 
 import argparse
@@ -22,7 +26,11 @@ from scrapy_freshness.commands.context import Context, plain
 from scrapy_freshness.commands.human import count, safe
 from scrapy_freshness.commands.outlook import Terms
 from scrapy_freshness.commands.rows import Row, assess
+from scrapy_freshness.commands.visit_columns import VisitColumns
 from scrapy_freshness.errors import FreshnessError
+from scrapy_freshness.simulator.trace_encode import trace_lines
+from scrapy_freshness.simulator.trace_io import trace_file
+from scrapy_freshness.simulator.visit_trace import visit_versions
 from scrapy_freshness.storage.page_reports import count_pages, view_rows
 from scrapy_freshness.storage.store import Store
 from scrapy_freshness.storage.views import VIEWS
@@ -36,23 +44,35 @@ VISIT_COLUMNS = tuple(VIEWS["v_visits"])
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("jsonl", "csv"), help="default: csv if FILE ends so, else jsonl")
     parser.add_argument("--output", metavar="FILE", help="write to this file; replaces it when complete")
-    parser.add_argument("--visits", action="store_true", help="the log of visits instead of pages")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--visits", action="store_true", help="the log of visits instead of pages")
+    what.add_argument(
+        "--trace",
+        action="store_true",
+        help="the history of each page; compressed if FILE ends in .gz or .zst",
+    )
 
 
 def run(context: Context, options: argparse.Namespace) -> None:
-    columns = VISIT_COLUMNS if options.visits else PAGE_COLUMNS
+    format_ = _format(context, options)
     n_rows = 0
-    with context.store() as store, _opened(options.output) as file:
-        write = _writer(file, _format(context, options), columns)
-        total = None if options.visits else count_pages(store)
+    write: Callable[[list[Row]], int]
+    with context.store() as store, _opened(options.output, is_trace=options.trace) as file:
+        if options.trace:
+            noun, total, chunks = "version", count_pages(store), _chunks(store, "v_pages")
+            write = partial(_write_histories, file, _visits(context, store))
+        elif options.visits:
+            noun, total, chunks = "visit", None, _chunks(store, "v_visits")
+            write = _writer(file, format_, VISIT_COLUMNS)
+        else:
+            noun, total, chunks = "page", count_pages(store), _pages(context, store)
+            write = _writer(file, format_, PAGE_COLUMNS)
         with context.progress("Exporting", total) as advance:
-            for rows in _chunks(store, "v_visits") if options.visits else _pages(context, store):
-                write(rows)
-                n_rows += len(rows)
+            for rows in chunks:
+                n_rows += write(rows)
                 advance(len(rows))
     if options.output:
-        written = count(n_rows, "visit" if options.visits else "page")
-        sys.stderr.write(f"Wrote {written} to {safe(options.output)}.\n")
+        sys.stderr.write(f"Wrote {count(n_rows, noun)} to {safe(options.output)}.\n")
 
 
 def _pages(context: Context, store: Store) -> Iterator[list[Row]]:
@@ -73,20 +93,22 @@ def _chunks(store: Store, view: str) -> Iterator[list[Row]]:
 
 
 def _format(context: Context, options: argparse.Namespace) -> str:
-    if context.as_json and options.format == "csv":
-        raise UsageError("--json and --format csv exclude each other", print_help=False)
+    if (context.as_json or options.trace) and options.format == "csv":
+        other = "--trace" if options.trace else "--json"
+        raise UsageError(f"{other} and --format csv exclude each other", print_help=False)
     if options.format or context.as_json:
         return options.format or "jsonl"
     return "csv" if str(options.output).lower().endswith(".csv") else "jsonl"
 
 
-def _writer(file: TextIO, format_: str, columns: tuple[str, ...]) -> Callable[[list[Row]], None]:
-    """A function that writes rows to a file."""
+def _writer(file: TextIO, format_: str, columns: tuple[str, ...]) -> Callable[[list[Row]], int]:
+    """A function that writes rows to a file and returns how many."""
 
-    def write_lines(rows: list[Row]) -> None:
+    def write_lines(rows: list[Row]) -> int:
         for row in rows:
             chosen = {name: plain(row[name]) for name in columns}
             file.write(json.dumps(chosen, separators=(",", ":")) + "\n")
+        return len(rows)
 
     if format_ == "jsonl":
         return write_lines
@@ -94,10 +116,31 @@ def _writer(file: TextIO, format_: str, columns: tuple[str, ...]) -> Callable[[l
     writer.writerow(columns)
     shown = _on_terminal if file.isatty() else plain
 
-    def write_records(rows: list[Row]) -> None:
+    def write_records(rows: list[Row]) -> int:
         writer.writerows([shown(row[name]) for name in columns] for row in rows)
+        return len(rows)
 
     return write_records
+
+
+def _visits(context: Context, store: Store) -> VisitColumns:
+    visits = VisitColumns()
+    with context.progress("Reading visits"):
+        for rows in _chunks(store, "v_visits"):
+            visits.extend(rows)
+    return visits
+
+
+def _write_histories(file: TextIO, visits: VisitColumns, pages: list[Row]) -> int:
+    """Write what the visits of pages tell of their histories; returns how many versions that are."""
+    n_versions = 0
+    for page in pages:
+        name = f"{page['spider']}:{page['page_id']}"
+        versions = visit_versions(name, page["url"], visits.of_page(page["page_id"]))
+        for line in trace_lines(versions, only_ascii=True):
+            file.write(line)
+            n_versions += 1
+    return n_versions
 
 
 def _on_terminal(value: Any) -> Any:
@@ -105,7 +148,7 @@ def _on_terminal(value: Any) -> Any:
 
 
 @contextmanager
-def _opened(name: str | None) -> Iterator[TextIO]:
+def _opened(name: str | None, *, is_trace: bool) -> Iterator[TextIO]:
     """The file to write to; a file is replaced once all is written, so that it is never half of an export."""
     if name is None:
         yield sys.stdout
@@ -114,8 +157,12 @@ def _opened(name: str | None) -> Iterator[TextIO]:
     is_special = target.exists() and not target.is_file()  # a pipe, a device
     growing = target if is_special else target.with_name(f"{target.name}.part")
     try:
-        with growing.open("w", encoding="utf-8", newline="") as file:
-            yield file
+        if is_trace:
+            with trace_file(growing.open("wb"), name) as file:
+                yield file
+        else:
+            with growing.open("w", encoding="utf-8", newline="") as file:
+                yield file
         if growing != target:
             growing.replace(target)
     except OSError as error:

@@ -11,18 +11,18 @@ from typing import Self
 import numpy as np
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.estimation.change_rate import PriorPoints
 from scrapy_freshness.model import PageColumns, PageStatus
-from scrapy_freshness.pacing.budget import price_for_rate
 from scrapy_freshness.planning.frontier import Frontier
-from scrapy_freshness.planning.policy import Policy, policy_named
+from scrapy_freshness.planning.learners import learner_of
+from scrapy_freshness.planning.planner import UNKNOWN_PAGE
+from scrapy_freshness.planning.policy import Policy, PolicyOptions, policy_named
+from scrapy_freshness.planning.price import long_run_price
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.storage.store import Store
 from scrapy_freshness.value.contract import FloatArray
 
-#: Pages from which the price is computed if no crawl has told it.
-_PRICE_SAMPLE = 5_000
-_NEVER_AGAIN = (PageStatus.SUSPENDED, PageStatus.MOVED)
+#: Not at their place any more: looked at again at a time of their own.
+_LEFT = (PageStatus.GONE, PageStatus.MOVED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,21 +33,22 @@ class Terms:
     budget_per_second: float
     price: float  #: the value from which on pages are visited
     min_interval: float  #: seconds between two visits of a page at least
-    prior_rate: float  #: change rate of pages that have no estimate
+    prior: Mapping[str, float]  #: what is believed of pages that were not visited yet
     blocked_until: Mapping[str, float]  #: of hosts
 
     @classmethod
     def of(cls, store: Store, config: Config, spider: str) -> Self:
         """Policy, budget and price of the spider's last crawl; of the settings if there was none."""
         state = store.load_state(spider)
+        policy = policy_named(state.policy if state else config.policy, PolicyOptions.of(config))
+        learner = learner_of(policy, config)
+        learner.restore(store.load_groups(spider))
         terms = cls(
-            policy=policy_named(state.policy if state else config.policy),
+            policy=policy,
             budget_per_second=state.budget_per_second if state else config.budget_per_second,
             price=state.price if state else 0.0,
             min_interval=config.min_interval_seconds,
-            prior_rate=PriorPoints(
-                config.prior_changed_after_seconds, config.prior_unchanged_after_seconds
-            ).rate,
+            prior=learner.prior(UNKNOWN_PAGE),
             blocked_until={host.host: host.blocked_until for host in store.load_hosts()},
         )
         if terms.price > 0:
@@ -60,10 +61,8 @@ class Outlook:
 
     def __init__(self, terms: Terms, columns: PageColumns, now: float) -> None:
         self._terms, self._columns, self._now = terms, columns, now
-        self._table = PageTable()
-        self._table.load(columns, now)
-        rates = self._table.change_rate[: len(self._table)]
-        rates[rates <= 0] = terms.prior_rate
+        self._table = PageTable(terms.policy.model.needs)
+        self._table.load(columns, now, terms.prior)
         self._beliefs = self._table.beliefs(slice(len(self._table)))
         self.elapsed = np.maximum(now - columns.last_visit_at, 0.0)  #: nan where never visited
 
@@ -72,8 +71,8 @@ class Outlook:
         terms, columns = self._terms, self._columns
         frontier = Frontier(self._table, terms.policy.model, terms.policy.pacing.floor, terms.min_interval)
         frontier.price = terms.price
-        waits = np.isin(columns.status, _NEVER_AGAIN)
-        waits |= (columns.status == PageStatus.GONE) & (columns.not_before > self._now)
+        waits = columns.status == PageStatus.SUSPENDED
+        waits |= np.isin(columns.status, _LEFT) & (columns.not_before > self._now)
         return np.where(waits, np.nan, frontier.values(np.arange(len(self._table)), self._now))
 
     def values_after(self, seconds: float) -> FloatArray:
@@ -98,8 +97,8 @@ class Outlook:
         columns = self._columns
         times = np.minimum(columns.last_visit_at, self._now) + self.intervals(self._terms.price)
         times = np.where(np.isnan(times), columns.discovered_at, times)
-        times = np.where(columns.status == PageStatus.GONE, columns.not_before, times)
-        times[np.isin(columns.status, _NEVER_AGAIN)] = np.inf
+        times = np.where(np.isin(columns.status, _LEFT), columns.not_before, times)
+        times[columns.status == PageStatus.SUSPENDED] = np.inf
         blocked = np.array([self._terms.blocked_until.get(host, 0.0) for host in columns.hosts])
         if len(times):
             times = np.maximum(times, blocked[columns.host])
@@ -111,12 +110,8 @@ class Outlook:
         return float(np.sum(1 / np.maximum(intervals, 1e-9)))
 
     def long_run_price(self) -> float:
-        """Price at which the budget is spent in the long run, from a sample of the pages with a copy."""
-        active = np.flatnonzero(self._columns.status == PageStatus.ACTIVE)
-        sample = active[:: max(1, len(active) // _PRICE_SAMPLE)]
-        return price_for_rate(
-            self._terms.policy.model,
-            self._table.beliefs(sample),
-            self._terms.budget_per_second * len(sample) / max(1, len(active)),
-            min_interval=self._terms.min_interval,
+        """Price at which the budget is spent in the long run, as the planner has it at its start."""
+        terms = self._terms
+        return long_run_price(
+            terms.policy.model, self._table, terms.budget_per_second, min_interval=terms.min_interval
         )

@@ -99,7 +99,10 @@ def _standing(case: Case) -> Iterator[str]:
     elif case.status == "suspended":
         yield "Its callback is no method of the spider any more: it waits until the spider yields it again."
     elif case.status == "moved":
-        yield f"It redirects for good{answer}: it is not visited again, its target is a page of its own."
+        yield (
+            f"It redirects for good{answer} to a page of its own: it is looked at again after a while, twice "
+            "as late each time that it still does."
+        )
 
 
 def _beliefs(case: Case, now: float) -> Iterator[str]:
@@ -151,12 +154,12 @@ def _obstacles(case: Case, now: float) -> Iterator[str]:
     if not case.host_is_honest:
         yield (
             f"The host's answers “not modified” are not believed: {case.host_false_not_modified:,} of "
-            f"{case.host_audits:,} that were checked were false. The page is fetched in full each time."
+            f"{case.host_audits:,} that were checked were false. The page is nearly always fetched in full."
         )
 
 
 def _next_visit(case: Case, now: float) -> Iterator[str]:
-    if case.status in ("suspended", "moved"):
+    if case.status == "suspended":
         return
     if case.status == "active" and not case.is_ever_visited:
         yield (

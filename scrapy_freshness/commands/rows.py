@@ -55,5 +55,6 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> PageColumns:
         discovered_at=column("discovered_at", np.float64),
         last_visit_at=column("last_visit_at", np.float64),
         not_before=column("not_before", np.float64),
+        failures=column("failures", np.int32),
         change_rate=column("change_rate", np.float32),
     )

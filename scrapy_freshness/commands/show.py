@@ -20,6 +20,10 @@ from scrapy_freshness.estimation.history import observations
 from scrapy_freshness.model import HostRecord, PageRecord, VisitRecord
 from scrapy_freshness.storage.page_reports import page_visits
 
+#: What stands in the place of passwords, tokens and sessions.
+_HIDDEN = "***"
+_SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL")
@@ -76,12 +80,20 @@ def everything(record: PageRecord, spider: str, host: HostRecord, visits: list[V
 
 
 def _request(text: str | None) -> dict[str, Any]:
-    """What the request has beside its URL."""
+    """What the request has beside its URL, without the secrets in its headers and cookies."""
     try:
         request = json.loads(text or "{}")
     except ValueError:
         request = None
-    return request if isinstance(request, dict) else {"unreadable": text}
+    if not isinstance(request, dict):
+        return {"unreadable": text}
+    if isinstance(headers := request.get("headers"), dict):
+        request["headers"] = {
+            name: _HIDDEN if name.lower() in _SECRET_HEADERS else value for name, value in headers.items()
+        }
+    if "cookies" in request:
+        request["cookies"] = _HIDDEN
+    return request
 
 
 def _history(packed: bytes) -> list[dict[str, Any]] | None:

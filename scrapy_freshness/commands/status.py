@@ -1,5 +1,5 @@
-"""How the crawl of every spider is doing: freshness, budget, pages, hosts that
-asked for a pause.
+"""How the crawl of every spider is doing: freshness, budget, pages, hosts in
+back-off.
 
 The freshness is what the policy expects of the copies now, from the change
 rates it believes in, as a mean over the pages that have a copy, weighted by

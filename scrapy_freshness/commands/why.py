@@ -74,7 +74,7 @@ def _case(context: Context, store: Store, record: PageRecord, spider: str, now: 
         min_interval_seconds=terms.min_interval,
         importance=record.importance,
         is_compared=bool(record.history) and record.change_rate_low > 0,
-        change_rate=record.change_rate or terms.prior_rate,
+        change_rate=record.change_rate or terms.prior["change_rate"],
         change_rate_low=record.change_rate_low,
         change_rate_high=record.change_rate_high,
         visits=record.visits,

@@ -6,8 +6,8 @@ with different bases are kept.
 """
 
 import struct
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import numpy as np
 import xxhash
@@ -40,6 +40,7 @@ def observe(
     max_profiles: int,
     max_observations: int,
     size: int,
+    unchanged_until: float | None = None,
 ) -> tuple[Profile, ...]:
     """Profiles after a visit that found the version with this sketch, newest base last.
 
@@ -63,6 +64,8 @@ def observe(
     max_profiles : h, at least 1
     max_observations : kept per profile, at least 2
     size : m; bases whose sketches were made with a smaller one are compared at theirs
+    unchanged_until : unix seconds of the last visit that found the version before this one; visits that
+        find nothing changed need not be noted one by one
 
     Examples
     --------
@@ -77,26 +80,17 @@ def observe(
     """
     if max_profiles < 1:
         raise ValueError(f"at least one profile must be kept, got {max_profiles}")
+    if max_observations < 2:
+        raise ValueError(f"at least two observations must be kept, got {max_observations}")
     moved = [divergence(profile.sketch, sketch, min(size, profile.size)) for profile in profiles]
-    kept = _extended(profiles, now, moved, max_observations)
+    kept = tuple(
+        _extended(profile, now, moved_by, unchanged_until, max_observations)
+        for profile, moved_by in zip(profiles, moved, strict=True)
+    )
     if all(moved):
         nothing = np.empty(0, np.float32)
         kept += (Profile(now, sketch[:size].copy(), size, nothing, nothing),)
     return kept[-max_profiles:]
-
-
-def observe_unchanged(
-    profiles: tuple[Profile, ...], now: float, *, max_observations: int
-) -> tuple[Profile, ...]:
-    """Profiles after a visit that found the version of the last visit; needs no sketch.
-
-    >>> base = observe((), 1000.0, np.array([7], np.uint32), max_profiles=1, max_observations=12, size=64)
-    >>> profile, = observe_unchanged(base, 1060.0, max_observations=12)
-    >>> profile.elapsed.tolist(), profile.divergence.tolist()
-    ([60.0], [0.0])
-    """
-    unmoved = [float(profile.divergence[-1]) if profile.divergence.size else 0.0 for profile in profiles]
-    return _extended(profiles, now, unmoved, max_observations)
 
 
 def pack(profiles: tuple[Profile, ...]) -> bytes:
@@ -110,14 +104,17 @@ def pack(profiles: tuple[Profile, ...]) -> bytes:
     """
     if not profiles:
         return b""
-    pool = distinct(np.concatenate([profile.sketch for profile in profiles]))
-    parts = [pool.astype("<u4").tobytes()]
+    sketches = [profile.sketch for profile in profiles]
+    fragments = np.concatenate(sketches)
+    pool = distinct(fragments)
+    has = np.zeros((len(profiles), pool.size), bool)
+    has[
+        np.repeat(np.arange(len(profiles)), [base.size for base in sketches]), pool.searchsorted(fragments)
+    ] = 1
+    parts = [pool.astype("<u4").tobytes(), np.packbits(has, axis=1).tobytes()]
     for profile in profiles:
-        has = np.zeros(pool.size, bool)
-        has[np.searchsorted(pool, profile.sketch)] = True
         parts += (
             _PROFILE.pack(profile.base_at, profile.size, profile.elapsed.size),
-            np.packbits(has).tobytes(),
             profile.elapsed.astype("<f4").tobytes(),
             profile.divergence.astype("<f4").tobytes(),
         )
@@ -125,6 +122,7 @@ def pack(profiles: tuple[Profile, ...]) -> bytes:
     return _HEADER.pack(_VERSION, len(profiles), xxhash.xxh32_intdigest(body), pool.size) + body
 
 
+@lru_cache(maxsize=64)  # a visit compares with the profiles that it will be added to
 def unpack(packed: bytes) -> tuple[Profile, ...]:
     """Profiles from what :func:`pack` made of them.
 
@@ -142,45 +140,55 @@ def unpack(packed: bytes) -> tuple[Profile, ...]:
         raise ValueError(f"change profiles are damaged: {len(packed)} bytes do not match their checksum")
     _, count, _, fragments = _HEADER.unpack_from(packed)
     pool = np.frombuffer(body, "<u4", fragments).astype(np.uint32)
-    position = pool.nbytes
+    row_bytes = -(-fragments // 8)
+    bits = np.frombuffer(body, np.uint8, count * row_bytes, pool.nbytes).reshape(count, row_bytes)
+    position = pool.nbytes + bits.nbytes
     profiles = []
-    for _ in range(count):
+    for has in np.unpackbits(bits, axis=1, count=fragments).view(bool):
         base_at, size, observations = _PROFILE.unpack_from(body, position)
         position += _PROFILE.size
-        bits = np.frombuffer(body, np.uint8, -(-fragments // 8), position)
-        position += bits.nbytes
         columns = np.frombuffer(body, "<f4", 2 * observations, position).astype(np.float32)
         position += columns.nbytes
-        has = np.unpackbits(bits, count=fragments).view(bool)
         profiles.append(Profile(base_at, pool[has], size, columns[:observations], columns[observations:]))
     return tuple(profiles)
 
 
 def _extended(
-    profiles: Iterable[Profile], now: float, divergences: Iterable[float], max_observations: int
-) -> tuple[Profile, ...]:
-    if max_observations < 2:
-        raise ValueError(f"at least two observations must be kept, got {max_observations}")
-    return tuple(
-        _appended(profile, np.float32(now - profile.base_at), np.float32(moved), max_observations)
-        for profile, moved in zip(profiles, divergences, strict=True)
-    )
+    profile: Profile, now: float, moved: float, unchanged_until: float | None, max_observations: int
+) -> Profile:
+    """Profile with what a visit saw, and without observations that this makes needless."""
+    # For a dozen numbers, lists are several times faster than arrays.
+    times, values = profile.elapsed.tolist(), profile.divergence.tolist()
+    if unchanged_until is not None:
+        _append(times, values, unchanged_until - profile.base_at, values[-1] if values else 0.0)
+    _append(times, values, now - profile.base_at, moved)
+    while len(times) > max_observations:
+        needless = min(range(1, len(times) - 1), key=partial(_area_without, times, values))
+        del times[needless], values[needless]
+    columns = np.array((times, values), np.float32)
+    return Profile(profile.base_at, profile.sketch, profile.size, columns[0], columns[1])
 
 
-def _appended(profile: Profile, elapsed: np.float32, moved: np.float32, max_observations: int) -> Profile:
-    """Profile with one more observation, and without those that it makes needless."""
-    times, values = profile.elapsed, profile.divergence
-    while times.size and times[-1] >= elapsed:
-        times, values = times[:-1], values[:-1]
+def _append(times: list[float], values: list[float], elapsed: float, moved: float) -> None:
+    elapsed, moved = _as_stored(elapsed), _as_stored(moved)
+    while times and times[-1] >= elapsed:
+        del times[-1], values[-1]
     if elapsed <= 0:
-        return replace(profile, elapsed=times, divergence=values)
+        return
     # With the implied base in front, the last observation is inside a run if its neighbours are equal to it.
-    before_last = values[-2] if values.size > 1 else np.float32(0)
-    if values.size and values[-1] == moved and before_last == moved:
-        times, values = times[:-1], values[:-1]
-    times, values = np.append(times, elapsed), np.append(values, moved)
-    while times.size > max_observations:
-        steps, rises = np.diff(times), np.abs(np.diff(values))
-        needless = 1 + np.argmin(steps[:-1] * rises[1:] + steps[1:] * rises[:-1])
-        times, values = np.delete(times, needless), np.delete(values, needless)
-    return replace(profile, elapsed=times, divergence=values)
+    before_last = values[-2] if len(values) > 1 else 0.0
+    if values and values[-1] == before_last == moved:
+        del times[-1], values[-1]
+    times.append(elapsed)
+    values.append(moved)
+
+
+def _as_stored(number: float) -> float:
+    return float(np.float32(number))
+
+
+def _area_without(times: list[float], values: list[float], place: int) -> float:
+    """How much the area between the bounds grows without the observation at a place."""
+    before, after = times[place] - times[place - 1], times[place + 1] - times[place]
+    rise, fall = abs(values[place] - values[place - 1]), abs(values[place + 1] - values[place])
+    return before * fall + after * rise

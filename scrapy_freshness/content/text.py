@@ -1,7 +1,12 @@
-"""The words that a visitor of a page can read."""
+"""The words that a visitor of a page can read.
+
+Most pages need no tree: their text is what is left without the markup, in half the time. A tree is built
+where selectors choose among the elements, or where an element hides what is nested in it.
+"""
 
 import re
 from collections.abc import Sequence
+from html import unescape
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode, SelectolaxError
 
@@ -12,7 +17,31 @@ _INVISIBLE = ("script", "style", "noscript", "template", "iframe", "noembed", "n
 # Sites hide the whole page until their script has run; that is still their text.
 _HIDDEN = "[hidden]:not(html, body)"
 # Where this does not match, no element has the attribute, and the selector need not run.
-_PERHAPS_HIDDEN = re.compile(rb"""hidden(?<=[\s/"']hidden)(?:[\s=/>]|\Z)""")
+_PERHAPS_HIDDEN = re.compile(r"""hidden(?<=[\s/"']hidden)(?:[\s=/>]|\Z)""")
+# What only a tree tells apart, in lower case: elements that hide others, and text that looks like markup.
+_NESTING = re.compile(
+    r"<(?:t(?:emplate|(?:itle|extarea)(?=[\s/>])[^<>]*+>[^<]*+<(?!/t))|datalist|plaintext|xmp|frameset|!\[cdata\[)"
+)
+
+# Attributes up to the end of the tag; a ">" in quotes does not end it.
+_ATTRIBUTES = r"""[^>=]*+(?:=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|)[^>=]*+)*+"""
+_RAW = "script|style|noscript|iframe|noembed|noframes"
+_MARKUP = re.compile(
+    rf"<(?:/?+[a-hj-mo-rt-zA-HJ-MO-RT-Z]{_ATTRIBUTES}>?+"  # cannot be raw text: the fast way for most tags
+    rf"|(?i:({_RAW})(?=[\s/>]){_ATTRIBUTES}(?:>[^<]*+(?:<(?!/\1[\s/>])[^<]*+)*+(?:</\1[^>]*+>?+|\Z)|\Z))"
+    r"|!--(?:-?+>|[^-]*+(?:-(?!-!?+>)[^-]*+)*+(?:--!?+>|\Z))"
+    rf"|/?+[a-zA-Z]{_ATTRIBUTES}>?+"
+    r"|[!?/][^>]*+>?+)"
+)
+
+
+# From this length on a single call would keep all other threads waiting for too long.
+_LONG = 100_000
+
+
+def _space(_: re.Match[str]) -> str:
+    """A space for each tag; being called, it lets other threads run in between."""
+    return " "
 
 
 def visible_text(html: str, *, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> str:
@@ -36,15 +65,29 @@ def visible_text(html: str, *, include: Sequence[str] = (), exclude: Sequence[st
     ConfigError
         A selector is not valid.
     """
+    if include or exclude or _needs_tree(html.lower()):
+        text = _text_of_tree(html, include, exclude)
+    else:
+        text = _MARKUP.sub(" " if len(html) < _LONG else _space, html)
+        if "&" in text:
+            text = unescape(text)
+    return " ".join(text.split())
+
+
+def _needs_tree(html: str) -> bool:
+    if "\0" in html or _NESTING.search(html):
+        return True
+    return "hidden" in html and _PERHAPS_HIDDEN.search(html) is not None
+
+
+def _text_of_tree(html: str, include: Sequence[str], exclude: Sequence[str]) -> str:
     source = bounded(html.encode("utf-8", "replace"))
     # With scripting, as in a browser, the content of <noscript> is not part of the page.
     tree = LexborHTMLParser(source, options=LexborDocumentOptions.WO_EVENTS, scripting=True)
     root = tree.root
     if root is None:
         return ""
-    unwanted = [node for tag in _INVISIBLE for node in tree.tags(tag)]
-    if _PERHAPS_HIDDEN.search(source.lower()):
-        unwanted += root.css(_HIDDEN)
+    unwanted = [node for tag in _INVISIBLE for node in tree.tags(tag)] + root.css(_HIDDEN)
     if exclude:
         unwanted += _matches(root, exclude)
     for node in unwanted:
@@ -54,7 +97,7 @@ def visible_text(html: str, *, include: Sequence[str] = (), exclude: Sequence[st
         # stays valid.
         node.decompose(recursive=False)
     kept = _outermost(root, include) if include else [root]
-    return " ".join(" ".join(node.text(separator=" ") for node in kept).split())
+    return " ".join(node.text(separator=" ") for node in kept)
 
 
 def check_selector(selector: str) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy_freshness.config import Config
 
 if TYPE_CHECKING:
-    from scrapy import Spider
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
@@ -25,21 +24,32 @@ _COMPONENTS = {
 }
 
 
-class Addon:
-    """Installs all components, unless ``FRESHNESS_ENABLED`` is off or the user placed one himself."""
+def is_crawl(crawler: Crawler) -> bool:
+    """Whether a crawler was made to crawl, and not by another command of Scrapy to look at something.
 
-    def __init__(self, spider_class: type[Spider] | None = None) -> None:
-        # `scrapy fetch`, `view` and `shell` bring a spider of Scrapy's own: no crawl to keep fresh.
-        self._is_crawl = spider_class is None or spider_class.__module__ != "scrapy.utils.spider"
+    `scrapy parse`, `check`, `fetch`, `view` and `bench` put a ``start`` of their own in the place of the
+    spider's, and `scrapy shell` drives the engine itself, without ``Crawler.crawl``.
+    """
+    start = getattr(crawler.spidercls, "start", None)
+    return crawler.crawling and not str(getattr(start, "__module__", "")).startswith("scrapy.commands.")
+
+
+class Addon:
+    """Installs all components, unless ``FRESHNESS_ENABLED`` is off or the user placed one himself.
+
+    Stays away from all commands of Scrapy but `crawl` and `runspider`.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler.spidercls)
+        return cls(crawler)
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl's components are built."""
-        config = Config.from_settings(settings)
-        if not config.enabled or not self._is_crawl:
+        if not is_crawl(self._crawler) or not Config.from_settings(settings).enabled:
             return
         if settings["SCHEDULER"] != SCHEDULER:
             priority = max(settings.getpriority("SCHEDULER") or 0, 15)

@@ -2,12 +2,16 @@
 
 import logging
 import random
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
+from scrapy.utils.misc import load_object
 
 from scrapy_freshness.content.measure import (
     Measurement,
@@ -16,24 +20,29 @@ from scrapy_freshness.content.measure import (
     measure_html,
     measure_text,
 )
-from scrapy_freshness.crawl.extension import Freshness
+from scrapy_freshness.crawl.extension import PAID_KEY, Freshness
 from scrapy_freshness.crawl.http import header_text, is_moved_for_good, is_redirected, retry_after_seconds
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import Tracker, Tracking
-from scrapy_freshness.crawl.visiting import PageVisit, UnchangedPage, visit_of
-from scrapy_freshness.model import Outcome, PageRecord
-from scrapy_freshness.planning.visits import Report
+from scrapy_freshness.crawl.visiting import PageVisit, UnchangedPage, visit_under_way
+from scrapy_freshness.model import Outcome, PageRecord, PageStatus
+from scrapy_freshness.planning.visits import Report, content_outcome
 
 logger = logging.getLogger(__name__)
 
 _GONE = frozenset({404, 410})
 _BUSY = frozenset({429, 503})
+#: Bodies up to this length are measured at once: that takes a few milliseconds.
+_SHORT_BYTES = 100_000
 
 
 class FreshnessDownloaderMiddleware:
     """Turns answers into reports; unchanged pages end here, without the spider's callback."""
 
     def __init__(self, freshness: Freshness, crawler: Crawler, rng: random.Random) -> None:
+        errors = crawler.settings.getlist("RETRY_EXCEPTIONS")
+        #: What Scrapy retries: timeouts, and connections that cannot be made or break.
+        self._no_answer = tuple(load_object(error) for error in errors)
         self._freshness = freshness
         self._config = freshness.config
         self._crawler = crawler
@@ -46,7 +55,7 @@ class FreshnessDownloaderMiddleware:
 
     def process_request(self, request: Request) -> None:
         """Send the validators of the copy, unless the whole page is wanted."""
-        page = visit_of(request)
+        page = visit_under_way(request)
         if page is None or is_redirected(request) or page.is_unconditional or page.sent_validators:
             return
         if not self._config.skip_unchanged:
@@ -56,7 +65,7 @@ class FreshnessDownloaderMiddleware:
             return
         if "If-None-Match" in request.headers or "If-Modified-Since" in request.headers:
             return  # the spider's own; a 304 to those says nothing about our copy
-        if not self._freshness.planner.hosts.is_honest(record.host):
+        if not self._freshness.planner.hosts.may_be_asked(record.host, self._config.audit_share, self._rng):
             return
         if record.etag:
             request.headers["If-None-Match"] = record.etag.encode("latin-1")
@@ -64,20 +73,20 @@ class FreshnessDownloaderMiddleware:
             request.headers["If-Modified-Since"] = record.last_modified.encode("latin-1")
         page.sent_validators = bool(record.etag or record.last_modified)
 
-    def process_response(self, request: Request, response: Response) -> Request | Response:
+    async def process_response(self, request: Request, response: Response) -> Request | Response:
         self._freshness.take_back(request)  # answered by a cache: no fetch was made
-        page = visit_of(request)
+        page = visit_under_way(request)
+        self._judge_host(request, response, page)
         if page is None:
-            if response.status in _BUSY:
-                self._back_off(slot_of(request), response)
             return response
-        if response.status == 304 and page.sent_validators:
+        was_conditional = page.sent_validators
+        page.withdraw_validators(request)
+        if response.status == 304 and was_conditional:
             return self._not_modified(request, response, page)
         page.response = response
         if response.status in _GONE:
             self._freshness.visits.close(page, self._report(Outcome.GONE, request, response))
         elif response.status in _BUSY:
-            self._back_off(page.slot, response)
             # The host's pause is the retry; another one within it would only annoy.
             request.meta["dont_retry"] = True
             self._freshness.visits.close(page, self._report(Outcome.FAILED, request, response))
@@ -85,58 +94,61 @@ class FreshnessDownloaderMiddleware:
             page.response = None  # it may be retried yet
             page.report = self._report(Outcome.FAILED, request, response)
         else:
-            self._compare(request, response, page)
+            await self._compare(request, response, page)
         return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
-        """A request that is not a visit and ended on its way; visits have an errback for that."""
-        if visit_of(request) is None:
+        """A request ended on its way; what a visit makes of that is up to its errback."""
+        page = visit_under_way(request)
+        if page is None:
             self._freshness.take_back(request)
+        else:
+            page.withdraw_validators(request)
+            if isinstance(exception, self._no_answer) and PAID_KEY not in request.meta:
+                self._host_failed(request, page)
 
     def _not_modified(self, request: Request, response: Response, page: PageVisit) -> Request | Response:
         hosts = self._freshness.planner.hosts
         if hosts.is_audit_due(page.visit.record.host, self._config.audit_share, self._rng):
-            again = request.copy()
-            for name in ("If-None-Match", "If-Modified-Since"):
-                again.headers.pop(name, None)
-            page.sent_validators = False
             page.is_unconditional = page.is_audit = True
-            return again
+            return request.copy()
         page.response = response
         page.visit.changed, page.visit.divergence = False, 0.0
-        hosts.answered(page.visit.record.host)
         self._freshness.visits.close(page, self._report(Outcome.NOT_MODIFIED, request, response))
         raise self._unchanged(request, response)
 
-    def _compare(self, request: Request, response: Response, page: PageVisit) -> None:
+    async def _compare(self, request: Request, response: Response, page: PageVisit) -> None:
         """Compare the answer with the copy and prepare the report; unchanged pages are closed."""
         record = page.visit.record
-        self._freshness.planner.hosts.answered(page.slot)
         body_hash = hash_bytes(response.body)
         measurement: Measurement | None = None
-        changed: bool = False
+        changed: bool | None = False
         moved_by: float | None = 0.0
-        if body_hash != record.body_hash or record.content_hash is None or is_redirected(request):
-            measurement = self._measured(response)
+        if self._by_fields:
+            changed = moved_by = None  # not known before the spider's items are
+        elif body_hash != record.body_hash or record.content_hash is None or is_redirected(request):
+            measurement = await self._measured(response)
             if measurement.cut:
                 self._stats.inc_value("freshness/bodies_cut")
             changed, moved_by = self._freshness.compared(record, measurement)
         page.visit.changed, page.visit.divergence = changed, moved_by
-        if page.is_audit:
-            self._freshness.planner.hosts.audited(record.host, was_honest=not changed)
-        outcome = Outcome.UNCHANGED
-        if changed:
-            outcome = Outcome.FIRST if record.last_visit_at is None else Outcome.CHANGED
-        report = self._report(
-            outcome, request, response, measurement=measurement, body_hash=body_hash, divergence=moved_by
+        page.report = report = self._report(
+            content_outcome(record, changed=bool(changed)),
+            request,
+            response,
+            measurement=measurement,
+            body_hash=body_hash,
+            divergence=moved_by,
         )
         if is_redirected(request):
             report.etag = report.last_modified = None  # those of the target
-            if is_moved_for_good(request):
+            if is_moved_for_good(request) and self._freshness.fingerprint(request) != record.fingerprint:
                 report.outcome = Outcome.MOVED
                 page.target = self._target(request, record)
-        page.report = report
-        if not changed and self._config.skip_unchanged and not record.run_callback and not self._by_fields:
+        if changed is not None:
+            self._freshness.visits.judge_audit(page, changed=changed)
+        spared = changed is False and self._config.skip_unchanged and not record.run_callback
+        if spared or self._has_moved_before(page):
             self._freshness.visits.close(page, report)
             raise self._unchanged(request, response)
 
@@ -153,42 +165,73 @@ class FreshnessDownloaderMiddleware:
         """Whether the spider's items, not the page, tell if there was a change."""
         return bool(self._config.fragment_fields)
 
+    def _has_moved_before(self, page: PageVisit) -> bool:
+        """Whether a page still redirects to another that is kept fresh by itself: nothing for the spider."""
+        if page.target is None or page.visit.record.status is not PageStatus.MOVED:
+            return False
+        planner = self._freshness.planner
+        row = planner.row_of(page.target.fingerprint)
+        return row is not None and planner.status_of(row) in (PageStatus.NEW, PageStatus.ACTIVE)
+
     def _target(self, request: Request, record: PageRecord) -> PageRecord | None:
-        """The page at the end of a permanent redirect, None if it is known already or not to be tracked."""
-        fingerprint = self._freshness.fingerprint(request)
-        if self._freshness.planner.row_of(fingerprint) is not None:
-            return None
+        """The page at the end of a permanent redirect, None if it is not to be tracked."""
         assert self._crawler.spider is not None
         tracker = Tracker(self._config, self._crawler.spider)
         if tracker.decide(request.replace(dont_filter=False)) is Tracking.PLAIN:
             return None
         return PageRecord(
             page_id=0,
-            fingerprint=fingerprint,
+            fingerprint=self._freshness.fingerprint(request),
             url=request.url,
             host=slot_of(request),
             request=record.request,
             importance=record.importance,
         )
 
-    def _measured(self, response: Response) -> Measurement:
+    async def _measured(self, response: Response) -> Measurement:
+        """Measure a body; a long one in a thread, so that the crawl goes on meanwhile."""
+        measure = self._how_to_measure(response)
+        if len(response.body) <= _SHORT_BYTES:
+            return measure()
+        return await maybe_deferred_to_future(self._freshness.in_background(partial(_with_sketch, measure)))
+
+    def _how_to_measure(self, response: Response) -> Callable[[], Measurement]:
         if not isinstance(response, TextResponse):
-            return measure_bytes(response.body)
+            return partial(measure_bytes, response.body)
         try:
             text = response.text
         except (LookupError, ValueError):  # the server names a codec that is none of text: base64, idna, ...
             self._stats.inc_value("freshness/bodies_not_decoded")
-            return measure_bytes(response.body)
+            return partial(measure_bytes, response.body)
         if isinstance(response, HtmlResponse):
             host = urlparse_cached(response).hostname or ""
-            return measure_html(text, options=self._freshness.content, host=host)
-        return measure_text(text, options=self._freshness.content)
+            return partial(measure_html, text, options=self._freshness.content, host=host)
+        return partial(measure_text, text, options=self._freshness.content)
 
-    def _back_off(self, slot: str, response: Response) -> None:
-        now = self._freshness.clock.now()
-        until = self._freshness.planner.hosts.back_off(slot, now, retry_after_seconds(response, now))
-        self._stats.inc_value("freshness/backed_off")
-        logger.info("%s answered %d: not asked again for %.1f s", slot, response.status, until - now)
+    def _judge_host(self, request: Request, response: Response, page: PageVisit | None) -> None:
+        """Read off an answer how its host is."""
+        hosts, now = self._freshness.planner.hosts, self._freshness.clock.now()
+        slot = page.slot if page else slot_of(request)
+        if page is not None:
+            page.host_failed = False
+        if response.status in _BUSY:
+            until = hosts.back_off(slot, now, retry_after_seconds(response, now))
+            self._stats.inc_value("freshness/backed_off")
+            logger.info("%s answered %d: not asked again for %.1f s", slot, response.status, until - now)
+        elif response.status < 500:
+            hosts.answered(slot)
+        elif page is not None:
+            self._host_failed(request, page)
+
+    def _host_failed(self, request: Request, page: PageVisit) -> None:
+        """An attempt got no answer or a server error, which counts if it remains at that.
+
+        That of a page which failed before does not: some pages of a host may be broken for good.
+        """
+        is_failing = self._freshness.planner.hosts.is_failing(page.slot)
+        page.host_failed = is_failing or not page.visit.record.failures
+        if is_failing:
+            request.meta["dont_retry"] = True  # its pause is the retry
 
     def _report(self, outcome: Outcome, request: Request, response: Response, **seen: Any) -> Report:
         return Report(
@@ -201,3 +244,10 @@ class FreshnessDownloaderMiddleware:
             latency_seconds=request.meta.get("download_latency"),
             **seen,
         )
+
+
+def _with_sketch(measure: Callable[[], Measurement]) -> Measurement:
+    """Measure all there is: the sketch is made when it is first asked for."""
+    measurement = measure()
+    _ = measurement.sketch
+    return measurement

@@ -1,8 +1,9 @@
 """The composition root: builds the parts of a crawl, opens and closes them, keeps the books."""
 
 import logging
-from functools import partial
-from typing import Self
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Self, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -13,26 +14,33 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
 from scrapy_freshness.clock import Clock, SystemClock
 from scrapy_freshness.config import Config, setting_name, unknown_settings
 from scrapy_freshness.content.measure import ContentOptions, Measurement
 from scrapy_freshness.content.text import check_selector
+from scrapy_freshness.crawl.addon import is_crawl
+from scrapy_freshness.crawl.errands import Errands
+from scrapy_freshness.crawl.garbage import rare_collection
 from scrapy_freshness.crawl.journal import Journal, Loaded
 from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
-from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of
+from scrapy_freshness.crawl.threads import in_thread
+from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of, visit_under_way
 from scrapy_freshness.errors import ConfigError, FreshnessError
-from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
-from scrapy_freshness.model import CrawlState, PageRecord, PageStatus
+from scrapy_freshness.model import CrawlState, PageRecord
 from scrapy_freshness.pacing.rate import ConstantRate
 from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.learners import learner_of
+from scrapy_freshness.planning.pauses import doubled
 from scrapy_freshness.planning.planner import Planner
-from scrapy_freshness.planning.policy import policy_named
-from scrapy_freshness.planning.visits import Upkeep, compared
+from scrapy_freshness.planning.policy import PolicyOptions, policy_named
+from scrapy_freshness.planning.visits import Upkeep, compared, longest_pauses
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 #: When the scheduler took a place of the budget for a request that has not reached the downloader yet.
 PAID_KEY = "freshness_paid"
@@ -43,6 +51,8 @@ _MAX_FAILING_INTERVALS = 60
 #: A visit without an end after this time was swallowed by another component.
 _LOST_SECONDS = 3600.0
 _HOUSEKEEPING_SECONDS = 60.0
+#: How soon the schedule of the sources is made anew at first; then ever more rarely.
+_FIRST_REPRICE_SECONDS = 1.0
 
 
 class Freshness:
@@ -56,12 +66,26 @@ class Freshness:
         self.rate = ConstantRate(config.budget_per_second, clock.now())
         self.slots = DownloadSlots(crawler)
         self.content = content_options(config)
+        self._upkeep = Upkeep(
+            max_profiles=config.max_profiles,
+            profile_length=config.profile_length,
+            sketch_size=config.sketch_size,
+            gone_recheck_seconds=config.gone_recheck_seconds,
+            gone_recheck_max_seconds=config.gone_recheck_max_seconds,
+            backoff_seconds=config.backoff_seconds,
+            backoff_max_seconds=config.backoff_max_seconds,
+        )
         self.planner = self._new_planner()
-        self.visits = Visits(crawler, self.planner, clock)
+        self.errands = Errands(self.planner.finish)
+        self.visits = Visits(crawler, self.planner, clock, self.errands)
         self.journal = Journal(config.database_url, crawler.spidercls.name, config.cache_pages)
+        # One thread: Python runs one at a time, and the crawl is to have its share.
+        self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
         self._flushing = create_looping_call(self.flush)
         self._housekeeping = create_looping_call(self._keep_house)
-        #: Id of an item on its way to the pipeline -> its visit; weak, as other pipelines may drop the item.
+        self._repricing = create_looping_call(self._reprice)
+        self._repriced, self._reprice_at = 0, 0.0  #: how often so far, and when again
+        #: Id of an item or request on its way from the callback -> its visit; weak, as others may drop it.
         self.owners: WeakValueDictionary[int, PageVisit] = WeakValueDictionary()
         self._is_open = False
 
@@ -70,6 +94,8 @@ class Freshness:
         config = Config.from_settings(crawler.settings)
         if not config.enabled:
             raise NotConfigured("FRESHNESS_ENABLED is off")
+        if not is_crawl(crawler):
+            raise NotConfigured("only crawls are kept fresh")
         for name in unknown_settings(list(crawler.settings)):
             logger.warning("%s is not a setting of scrapy-freshness; see `scrapy freshness settings`", name)
         extension = cls(crawler, config, SystemClock())
@@ -82,7 +108,7 @@ class Freshness:
         connect(extension.request_reached_downloader, signal=signals.request_reached_downloader)
         connect(extension.item_done, signal=signals.item_scraped)
         connect(extension.item_done, signal=signals.item_dropped)
-        connect(extension.item_done, signal=signals.item_error)
+        connect(extension.item_failed, signal=signals.item_error)
         return extension
 
     @classmethod
@@ -102,19 +128,28 @@ class Freshness:
 
     def close(self) -> "Deferred[None]":
         """Write everything and close the database; called by the scheduler."""
-        for loop in (self._flushing, self._housekeeping):
+        rare_collection.end(self)
+        for loop in (self._flushing, self._housekeeping, self._repricing):
             if loop.running:
                 loop.stop()
+        self.visits.close_waiting()
         now = self.clock.now()
         for visit in self.planner.open_visits:
             self.planner.abandon(visit, now)
             self.crawler.stats.inc_value("freshness/visits/abandoned")
         self.planner.settle(now)
         self.note_updates()
-        closed = self.journal.close(self.state(now) if self._is_open else None, now)
+        self.journal.note_groups(self.planner.take_groups())
+        self._background.shutdown(wait=False)
+        state = self.state(now) if self._is_open else None
+        closed = self._show_again().addCallback(lambda _: self.journal.close(state, now))
         self._is_open = False
         closed.addErrback(self._not_saved)
         return closed
+
+    def in_background(self, work: Callable[[], T]) -> "Deferred[T]":
+        """Run what would take long in a thread; the Deferred fires on the reactor's thread."""
+        return in_thread(self._background, work)
 
     def flush(self) -> None:
         """Begin to write what was learned since the last flush."""
@@ -145,10 +180,12 @@ class Freshness:
     def request_reached_downloader(self, request: Request, spider: Spider) -> None:
         """Count every fetch; without a place in the budget, or with one of long ago, it takes the next."""
         now = self.clock.now()
-        page = visit_of(request)
+        page = visit_under_way(request)
         paid_at = request.meta.pop(PAID_KEY, None)
         if paid_at is not None:
             self.slots.arrived(slot_of(request) if page is None else page.slot)
+            self.slots.reached(request)
+            self.errands.ended(request)
         if paid_at is None or now - paid_at > _PLACE_SECONDS:
             self.rate.spend(now)
         kind = _kind_of_fetch(request, page)
@@ -162,6 +199,13 @@ class Freshness:
         if page is not None:
             page.unfinished_items -= 1
             self.visits.close_if_done(page)
+
+    def item_failed(self, item: object, response: Response | None, spider: Spider) -> None:
+        """A pipeline raised: the item is lost, so the spider is to make it again."""
+        page = visit_of(response.request) if isinstance(response, Response) else None
+        if page is not None and page.report is not None:
+            page.report.callback_failed = True
+        self.item_done(item, response, spider)
 
     def discover(self, page: PageRecord, now: float) -> PageRecord:
         """Add a page to those that are kept fresh."""
@@ -186,23 +230,29 @@ class Freshness:
             page = request.meta.get(META_KEY)
             self.slots.arrived(page.slot if isinstance(page, PageVisit) else slot_of(request))
             self.rate.give_back()
+            self.errands.ended(request)
+
+    def _show_again(self) -> "Deferred[None]":
+        """The spider is to see pages again whose requests end with this process."""
+        page_ids = self.errands.page_ids
+        if not page_ids:
+            return succeed(None)
+
+        def note(records: list[PageRecord]) -> None:
+            for record in records:
+                record.run_callback = True
+            self.journal.note(records, [], [])
+
+        return self.journal.read(page_ids).addCallbacks(note, self._not_saved)
 
     def _new_planner(self) -> Planner:
         config = self.config
-        prior = PriorPoints(config.prior_changed_after_seconds, config.prior_unchanged_after_seconds)
+        policy = policy_named(config.policy, PolicyOptions.of(config))
         return Planner(
-            policy_named(config.policy),
+            policy,
             Hosts(config.backoff_seconds, config.backoff_max_seconds),
-            partial(estimate_change_rates, prior=prior),
-            upkeep=Upkeep(
-                max_profiles=config.max_profiles,
-                profile_length=config.profile_length,
-                sketch_size=config.sketch_size,
-                gone_recheck_seconds=config.gone_recheck_seconds,
-                gone_recheck_max_seconds=config.gone_recheck_max_seconds,
-                backoff_seconds=config.backoff_seconds,
-                backoff_max_seconds=config.backoff_max_seconds,
-            ),
+            learner_of(policy, config),
+            upkeep=self._upkeep,
             crawls_per_second=config.budget_per_second,
             min_interval=config.min_interval_seconds,
         )
@@ -212,7 +262,7 @@ class Freshness:
         now = self.clock.now()
         self._shorten_pauses(loaded, now)
         self.planner.hosts.load(loaded.hosts)
-        in_future = self.planner.load(loaded.pages, loaded.next_page_id, now)
+        in_future = self.planner.load(loaded.pages, loaded.next_page_id, now, loaded.groups)
         known_price = (
             loaded.state.price if loaded.state and loaded.state.policy == self.config.policy else None
         )
@@ -224,6 +274,7 @@ class Freshness:
 
     def _opened(self, loaded: Loaded) -> None:
         self._is_open = True
+        rare_collection.begin(self)
         if len(self.planner) == 0 and loaded.other_spiders:
             logger.warning(
                 "No pages of spider %r are known, but there are some of %s; if it was renamed, run"
@@ -240,15 +291,15 @@ class Freshness:
         )
         self._flushing.start(self.config.flush_seconds, now=False)
         self._housekeeping.start(_HOUSEKEEPING_SECONDS, now=False)
+        if self.planner.policy.solve_price is not None:
+            self._repricing.start(_FIRST_REPRICE_SECONDS, now=True)
 
     def _shorten_pauses(self, loaded: Loaded, now: float) -> None:
         """No pause lasts longer than it may from now on: the clock or the settings may have been others."""
-        config = self.config
         for host in loaded.hosts:
-            host.blocked_until = min(host.blocked_until, now + config.backoff_max_seconds)
-        is_gone = loaded.pages.status == PageStatus.GONE
-        longest = np.where(is_gone, config.gone_recheck_max_seconds, config.backoff_max_seconds)
-        np.minimum(loaded.pages.not_before, now + longest, out=loaded.pages.not_before)
+            host.blocked_until = min(host.blocked_until, now + self.config.backoff_max_seconds)
+        latest = now + longest_pauses(loaded.pages, self._upkeep)
+        np.minimum(loaded.pages.not_before, latest, out=loaded.pages.not_before)
 
     def _not_opened(self, failure: Failure) -> Failure:
         logger.error("The crawl cannot start: %s", failure.getErrorMessage())
@@ -267,8 +318,21 @@ class Freshness:
             logger.error("The database has failed for %g s: closing the crawl", longest)
             deferred_from_coro(self.crawler.engine.close_spider_async(reason="freshness_database_failed"))
 
+    def _reprice(self) -> None:
+        """Find out what a fetch is worth by the schedule of all sources, in a thread; at first often."""
+        now = self.clock.now()
+        problem = self.planner.price_problem() if now >= self._reprice_at else None
+        if problem is not None:
+            wait = doubled(_FIRST_REPRICE_SECONDS, self._repriced, self.config.reprice_seconds)
+            self._repriced, self._reprice_at = self._repriced + 1, now + wait
+            self.in_background(problem).addCallbacks(self.planner.take_fetch_price, self._not_repriced)
+
+    def _not_repriced(self, failure: Failure) -> None:
+        logger.error("The schedule of the sources could not be made: %s", failure.getErrorMessage())
+
     def _keep_house(self) -> None:
         now = self.clock.now()
+        self.journal.note_groups(self.planner.take_groups())
         for visit in self.planner.open_visits:
             if now - visit.opened_at > _LOST_SECONDS:
                 self.visits.fail(PageVisit(visit, visit.record.host), "lost")

@@ -6,12 +6,12 @@ written lately are kept in memory, so that a crawl of some thousand pages reads 
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
 from scrapy_freshness.crawl.threads import in_thread
@@ -30,6 +30,7 @@ class Loaded:
 
     pages: PageColumns
     hosts: list[HostRecord]
+    groups: dict[str, bytes]
     state: CrawlState | None
     next_page_id: int
     other_spiders: list[str]
@@ -77,6 +78,10 @@ class Journal:
         self._unsaved.visits.extend(visits)
         self._unsaved.hosts.extend(hosts)
 
+    def note_groups(self, groups: Mapping[str, bytes]) -> None:
+        """Keep what was learned of groups of pages for the next flush."""
+        self._unsaved.groups.update(groups)
+
     def count_fetch(self, kind: str, now: float) -> None:
         """Count a fetch of any kind, for the budget's books."""
         key = int(now // 60), kind
@@ -96,9 +101,10 @@ class Journal:
     def read(self, page_ids: list[int]) -> Deferred[list[PageRecord]]:
         """Read records from the database, after writing what is noted: they may be among it."""
         self._writes += 1
-        batch = self._take()
-        found = in_thread(self._thread, self._save_and_read, batch, page_ids)
-        found.addErrback(self._keep_batch, batch)
+        saved: Deferred[None] = succeed(None)
+        if batch := self._take():
+            saved = in_thread(self._thread, self._save, batch).addErrback(self._keep_batch, batch)
+        found = saved.addCallback(lambda _: in_thread(self._thread, self._read, page_ids))
         return found.addBoth(self._write_ended)
 
     def flush(self, state: CrawlState, now: float) -> Deferred[None] | None:
@@ -163,6 +169,7 @@ class Journal:
             hosts=batch.hosts + since.hosts,
             visits=batch.visits + since.visits,
             fetches=dict(Counter(batch.fetches) + Counter(since.fetches)),
+            groups=batch.groups | since.groups,
         )
         return failure
 
@@ -182,6 +189,7 @@ class Journal:
         loaded = Loaded(
             store.load_pages(self._spider),
             store.load_hosts(),
+            store.load_groups(self._spider),
             store.load_state(self._spider),
             store.next_page_id(self._spider),
             [name for name in store.spiders() if name != self._spider],
@@ -197,9 +205,7 @@ class Journal:
     def _save(self, batch: Batch) -> None:
         self._opened_store().save(self._spider, batch)
 
-    def _save_and_read(self, batch: Batch, page_ids: list[int]) -> list[PageRecord]:
-        if batch:
-            self._save(batch)
+    def _read(self, page_ids: list[int]) -> list[PageRecord]:
         return self._opened_store().load_records(page_ids)
 
     def prune(self, before: float) -> Deferred[int]:

@@ -8,11 +8,14 @@ from itemadapter import ItemAdapter
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.http import Response
+from scrapy.utils.asyncio import call_later
 
 from scrapy_freshness.content.measure import measure_fragments
+from scrapy_freshness.crawl.errands import PAGE_KEY, yielded
 from scrapy_freshness.crawl.extension import Freshness
 from scrapy_freshness.crawl.visiting import PageVisit, visit_of
 from scrapy_freshness.model import Outcome
+from scrapy_freshness.planning.visits import content_outcome
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +44,8 @@ class FreshnessSpiderMiddleware:
     def process_spider_output(self, response: Response, result: Iterable[Any]) -> Iterator[Any]:
         page = visit_of(response.request)
         if page is None:
-            yield from result
+            for each in result:
+                yield yielded(each, _page_behind(response))
             return
         held: list[Any] = []
         try:
@@ -51,7 +55,7 @@ class FreshnessSpiderMiddleware:
             yield from self._ended(page, held, failed=True)
             raise
         yield from self._ended(page, held)
-        self._freshness.visits.close_if_done(page)
+        self._close_soon(page)
 
     async def process_spider_output_async(
         self, response: Response, result: AsyncIterator[Any]
@@ -59,7 +63,7 @@ class FreshnessSpiderMiddleware:
         page = visit_of(response.request)
         if page is None:
             async for each in result:
-                yield each
+                yield yielded(each, _page_behind(response))
             return
         held: list[Any] = []
         try:
@@ -72,18 +76,22 @@ class FreshnessSpiderMiddleware:
             raise
         for passed in self._ended(page, held):
             yield passed
-        self._freshness.visits.close_if_done(page)
+        self._close_soon(page)
 
     def process_spider_exception(self, response: Response, exception: Exception) -> None:
         page = visit_of(response.request)
         if page is not None and not page.output_ended:
             for _ in self._ended(page, [], failed=True):
                 pass
-            self._freshness.visits.close_if_done(page)
+            self._close_soon(page)
 
     def _passed(self, page: PageVisit, each: Any, held: list[Any]) -> Iterator[Any]:
-        if isinstance(each, Request) or each is None:
-            yield each
+        if isinstance(each, Request):
+            page.coming.add(each)
+            self._freshness.owners[id(each)] = page
+            yield yielded(each, page.visit.record.page_id)
+        elif each is None:
+            yield None
         elif self._fields:
             held.append(each)
         else:
@@ -92,12 +100,16 @@ class FreshnessSpiderMiddleware:
     def _ended(self, page: PageVisit, held: list[Any], *, failed: bool = False) -> Iterator[Any]:
         """The callback has ended: settle what changed, let held items go."""
         if page.report is not None:
-            page.report.callback_failed = failed
-            if self._fields and page.report.outcome.saw_content and not failed:
+            page.report.callback_failed |= failed  # an item of it may have failed before
+            if self._fields and not failed and page.report.outcome is not Outcome.FAILED:
                 self._compare_fields(page, held)
         for item in held:
             yield self._counted(page, item)
         page.output_ended = True
+
+    def _close_soon(self, page: PageVisit) -> None:
+        """Close the visit when the engine has had a look at what the callback yielded last."""
+        call_later(0, self._freshness.visits.close_if_done, page)
 
     def _counted(self, page: PageVisit, item: Any) -> Any:
         page.unfinished_items += 1
@@ -117,6 +129,11 @@ class FreshnessSpiderMiddleware:
         changed, moved_by = self._freshness.compared(record, measurement)
         report.measurement, report.divergence = measurement, moved_by
         page.visit.changed, page.visit.divergence = changed, moved_by
-        report.outcome = Outcome.UNCHANGED
-        if changed:
-            report.outcome = Outcome.FIRST if record.last_visit_at is None else Outcome.CHANGED
+        if report.outcome is not Outcome.MOVED:
+            report.outcome = content_outcome(record, changed=changed)
+        self._freshness.visits.judge_audit(page, changed=changed)
+
+
+def _page_behind(response: Response) -> int | None:
+    """Id of the page from which the spider came to ask for an untracked answer."""
+    return response.request.meta.get(PAGE_KEY) if response.request is not None else None

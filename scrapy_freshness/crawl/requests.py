@@ -11,13 +11,12 @@ from scrapy import Request, Spider
 from scrapy.utils.request import request_from_dict
 
 #: Keys of request.meta that belong to one journey through Scrapy, not to the request.
-_TRANSIENT = frozenset(
+JOURNEY = frozenset(
     {
         "download_latency",
-        "is_start_request",
-        "freshness",
-        "freshness_visit",
+        "freshness_page",
         "freshness_paid",
+        "freshness_visit",
         "redirect_reasons",
         "redirect_times",
         "redirect_ttl",
@@ -25,6 +24,7 @@ _TRANSIENT = frozenset(
         "retry_times",
     }
 )
+_TRANSIENT = JOURNEY | {"freshness", "is_start_request"}
 _KEPT = ("callback", "errback", "dont_filter", "headers", "cookies", "encoding", "cb_kwargs", "flags", "meta")
 _DEFAULTS: dict[str, Any] = {"encoding": "utf-8"}
 
@@ -47,7 +47,8 @@ def request_to_json(request: Request, spider: Spider, meta_keys: tuple[str, ...]
         key: described[key] for key in _KEPT if described.get(key) and described[key] != _DEFAULTS.get(key)
     }
     if "_class" in described:
-        kept["_class"] = described["_class"]
+        own = [name for name in request.attributes if name not in Request.attributes]
+        kept |= {name: described[name] for name in ("_class", *own)}
     if "headers" in kept:
         kept["headers"] = _as_text(kept["headers"])
     kept["meta"] = {key: value for key, value in request.meta.items() if _is_kept(key, meta_keys)}
@@ -61,7 +62,7 @@ def request_to_json(request: Request, spider: Spider, meta_keys: tuple[str, ...]
         raise NotPersistableError(f"not JSON: {error}") from None
     if json.loads(text) != kept:
         raise NotPersistableError(
-            "cb_kwargs or meta do not read back from JSON as they were (tuples, number keys)"
+            "cb_kwargs, meta or attributes do not read back from JSON as they were (tuples, number keys)"
         )
     return text
 
@@ -78,7 +79,7 @@ def request_from_json(url: str, text: str | None, spider: Spider) -> Request:
 
 
 def _is_kept(key: object, meta_keys: tuple[str, ...]) -> bool:
-    if not isinstance(key, str) or key in _TRANSIENT or key.startswith("_"):
+    if not isinstance(key, str) or key in _TRANSIENT:
         return False
     return "*" in meta_keys or key in meta_keys or key == "depth"
 

@@ -16,31 +16,35 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_freshness.config import Config
+from scrapy_freshness.crawl.addon import is_crawl
 from scrapy_freshness.crawl.extension import PAID_KEY, Freshness
+from scrapy_freshness.crawl.held import HeldRequests
 from scrapy_freshness.crawl.http import is_redirected
+from scrapy_freshness.crawl.originals import Originals
 from scrapy_freshness.crawl.requests import (
+    JOURNEY,
     MissingCallbackError,
     NotPersistableError,
     request_from_json,
     request_to_json,
 )
 from scrapy_freshness.crawl.slots import slot_of
-from scrapy_freshness.crawl.tracking import Tracker, Tracking
-from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, UnchangedPage, visit_of
+from scrapy_freshness.crawl.tracking import Tracker, Tracking, kind_of
+from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, UnchangedPage, visit_under_way
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.model import Outcome, PageRecord, PageStatus
+from scrapy_freshness.planning.link_learner import inherited_beliefs
 from scrapy_freshness.planning.visits import Visit
 
 logger = logging.getLogger(__name__)
 
-_VALIDATORS = ("If-None-Match", "If-Modified-Since")
 #: What tells two lambdas of the same line apart.
 _ADDRESS = re.compile(" at 0x[0-9a-f]+")
-#: Requests that wait for their host outside the plain scheduler, at the most.
-_MAX_HELD = 64
+#: Requests taken from the plain scheduler at once to find one whose host is free.
+_MAX_LOOKED_AT = 64
 #: How long a timer may wait before it looks again, whatever the planner says.
 _LONGEST_WAIT_SECONDS = 5.0
-#: A crawl that ends when it is idle waits no longer than this for hosts that asked for a pause.
+#: A crawl that ends when it is idle waits no longer than this for hosts in back-off.
 _LONGEST_PAUSE_SECONDS = 60.0
 #: How soon to look again when something is under way that cannot be waited for.
 _SHORT_WAIT_SECONDS = 0.02
@@ -57,9 +61,11 @@ class FreshnessScheduler(BaseScheduler):
         self._stats = crawler.stats
         self._config = freshness.config
         self._chosen: deque[Request] = deque()  #: have a place in the budget; next to go
-        self._held: deque[Request] = deque()  #: wait for their host: retries, redirects, untracked requests
+        self._held = HeldRequests(freshness.slots, freshness.planner.hosts)
         self._timer: CallLaterResult | None = None
         self._is_open = False
+        self._originals = Originals()
+        self._asking: PageVisit | None = None  #: visit whose callback asks for the request about to come
         self._unpersistable: set[str] = set()
         self._missing_callbacks: set[str] = set()
 
@@ -72,7 +78,7 @@ class FreshnessScheduler(BaseScheduler):
                 f"FRESHNESS_PLAIN_SCHEDULER cannot be {path}: name the scheduler for other requests"
             )
         plain = build_from_crawler(load_object(path), crawler)
-        if not config.enabled:
+        if not config.enabled or not is_crawl(crawler):
             return plain  # type: ignore[no-any-return]
         scheduler = cls(Freshness.of(crawler), plain, crawler)
         crawler.signals.connect(scheduler.request_scheduled, signal=signals.request_scheduled)
@@ -109,21 +115,27 @@ class FreshnessScheduler(BaseScheduler):
         if self._chosen and self._chosen[-1] is request:
             return True  # pushed by the timer; it is in its place already
         self._freshness.take_back(request)
-        page = visit_of(request)
-        if page is not None and not page.is_answered:
+        page = visit_under_way(request)
+        if page is not None:
             return self._continue_visit(request, page)
-        request.meta.pop(META_KEY, None)  # copied by the spider from response.meta
+        if request.meta.pop(META_KEY, None) is not None:  # copied by the spider from response.meta
+            request.meta.pop("is_start_request", None)
         if isinstance(request.errback, partial) and request.errback.func == self._download_failed:
             request.errback = request.errback.args[1]  # a copy of response.request: back to the spider's own
         if self._tracker.decide(request) is Tracking.PLAIN:
             self._stats.inc_value("freshness/untracked")
-            return self._plain.enqueue_request(request)
+            return self._leave_to_plain(request)
         return self._track(request)
 
     def request_scheduled(self, request: Request, spider: Spider) -> None:
-        """A retry or redirect is about to come back; if another component stops it, its visit ends."""
-        page = visit_of(request)
-        if page is not None and not page.is_answered and request not in self._chosen:
+        """A request is about to come; if another component stops a retry or redirect, its visit ends."""
+        owner = self._asking = self._freshness.owners.pop(id(request), None)
+        if owner is not None and request in owner.coming:
+            owner.coming.discard(request)
+            if not owner.coming:
+                call_later(0, self._freshness.visits.close_if_done, owner)
+        page = visit_under_way(request)
+        if page is not None and request not in self._chosen:
             call_later(0, self._end_if_stopped, page, request)
 
     def next_request(self) -> Request | None:
@@ -150,21 +162,21 @@ class FreshnessScheduler(BaseScheduler):
             return None
         self._freshness.rate.spend(now)
         request.meta[PAID_KEY] = now
-        page = visit_of(request)
-        self._freshness.slots.sent(page.slot if page else slot_of(request), request, now)
+        page = visit_under_way(request)
+        slot = page.slot if page else slot_of(request)
+        self._planner.hosts.asked(slot, now)
+        self._freshness.slots.sent(slot, request, now)
         return request
 
     def _next_held(self, now: float) -> Request | None:
         """A retry, redirect or untracked request whose host is free."""
-        for _ in range(len(self._held)):
-            request = self._held.popleft()
-            if self._free_at(slot_of(request), now) <= now:
-                return request
-            self._held.append(request)
-        while len(self._held) < _MAX_HELD and (plain := self._plain.next_request()) is not None:
-            if self._free_at(slot_of(plain), now) <= now:
+        if request := self._held.take(now):
+            return request
+        for _ in range(_MAX_LOOKED_AT):
+            plain = self._plain.next_request() if self._held.has_room else None
+            if plain is None or self._held.free_at(slot_of(plain), now) <= now:
                 return plain
-            self._held.append(plain)
+            self._held.add(plain, now)
         return None
 
     def _put_back(self) -> None:
@@ -187,7 +199,9 @@ class FreshnessScheduler(BaseScheduler):
     def _request_of(self, visit: Visit) -> Request | None:
         record = visit.record
         try:
-            request = request_from_json(record.url, record.request, self._spider)
+            request = self._originals.take(record.fingerprint) or request_from_json(
+                record.url, record.request, self._spider
+            )
         except (MissingCallbackError, ValueError) as error:
             self._planner.suspend(visit)
             self._stats.inc_value("freshness/callback_missing")
@@ -221,16 +235,23 @@ class FreshnessScheduler(BaseScheduler):
     def _continue_visit(self, request: Request, page: PageVisit) -> bool:
         """A retry or redirect goes on with its visit; a redirect leaves the page's own things behind."""
         if is_redirected(request):
-            if page.sent_validators:
-                for name in _VALIDATORS:
-                    request.headers.pop(name, None)
-                page.sent_validators = False
+            page.withdraw_validators(request)
             if not page.has_own_slot:
                 request.meta.pop("download_slot", None)
-            page.slot = slot_of(request)
+            page.host_failed = False
+            slot = slot_of(request)
+            if slot != page.slot:
+                self._planner.hosts.answered(page.slot)  # with the redirect to another host
+            page.slot = slot
         page.continued_by = request
-        self._held.append(request)
+        self._held.add(request, self._freshness.clock.now())
         return True
+
+    def _leave_to_plain(self, request: Request) -> bool:
+        is_taken = self._plain.enqueue_request(request)
+        if is_taken and not self._crawler.settings["JOBDIR"]:  # else it outlives the process
+            self._freshness.errands.began(request)
+        return is_taken
 
     def _track(self, request: Request) -> bool:
         now = self._freshness.clock.now()
@@ -248,26 +269,34 @@ class FreshnessScheduler(BaseScheduler):
             if reason not in self._unpersistable:
                 self._unpersistable.add(reason)
                 logger.warning("%s is crawled once and not kept fresh: %s", request.url, error)
-            return self._plain.enqueue_request(request)
+            return self._leave_to_plain(request)
+        for key in JOURNEY:
+            request.meta.pop(key, None)  # copied, too: this is another journey
+        self._originals.keep(fingerprint, request)
         if row is not None:
             self._planner.ask_for(row, described)
         else:
-            self._stats.inc_value("freshness/discovered")
-            self._freshness.discover(
-                PageRecord(
-                    page_id=0,
-                    fingerprint=fingerprint,
-                    url=request.url,
-                    host=slot_of(request),
-                    request=described,
-                    priority=request.priority,
-                ),
-                now,
-            )
+            self._discover(request, fingerprint, described, now)
         return True
 
-    def _free_at(self, slot: str, now: float) -> float:
-        return max(self._freshness.slots.free_at(slot, now), self._planner.hosts.blocked_until(slot))
+    def _discover(self, request: Request, fingerprint: int, described: str | None, now: float) -> None:
+        """Add a page; one that a source links to inherits what the source's pages earn."""
+        self._stats.inc_value("freshness/discovered")
+        inherited: dict[str, float] = {}
+        if self._asking is not None:
+            self._asking.new_links += 1
+            inherited = inherited_beliefs(self._asking.visit.record)
+        page = PageRecord(
+            page_id=0,
+            fingerprint=fingerprint,
+            url=request.url,
+            host=slot_of(request),
+            request=described,
+            kind=kind_of(request),
+            priority=request.priority,
+            beliefs=inherited,
+        )
+        self._freshness.discover(page, now)
 
     def _read_ahead(self, now: float) -> None:
         """Get the records of the pages that come next: from memory at once, others from the database."""
@@ -280,6 +309,9 @@ class FreshnessScheduler(BaseScheduler):
         self._planner.supply(known, cached)
         missing = [page_id for page_id in page_ids if page_id not in known]
         if missing:
+            # This writes, and a visit is written together with the page it has changed.
+            self._planner.settle(now)
+            self._freshness.note_updates()
             read = self._freshness.journal.read(missing)
             read.addCallbacks(partial(self._supplied, missing), partial(self._not_supplied, missing))
 
@@ -296,9 +328,10 @@ class FreshnessScheduler(BaseScheduler):
 
     def _next_time(self, now: float) -> float:
         """When there may be something to do again."""
-        times = [self._planner.next_at(now)]
-        times.extend(self._free_at(slot_of(request), now) for request in self._held)
-        return max(min(times), now + _SHORT_WAIT_SECONDS)
+        time = min(self._planner.next_at(now), self._held.next_at(now))
+        if self._held.has_room and self._plain.has_pending_requests():
+            time = now  # not all of them have been looked at
+        return max(time, now + _SHORT_WAIT_SECONDS)
 
     def _wake_at(self, time: float, now: float) -> None:
         self._disarm()

@@ -30,6 +30,8 @@ class DownloadSlots:
         self._concurrency = settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
         self._delay = settings.getfloat("DOWNLOAD_DELAY")
         self._special = settings.getdict("DOWNLOAD_SLOTS")
+        self._obeys_robots = settings.getbool("ROBOTSTXT_OBEY")
+        self._met: set[str] = set()  #: servers (host and port) that a request has reached
 
     def sent(self, slot: str, request: Request, now: float) -> None:
         """A request was handed to the engine."""
@@ -42,9 +44,14 @@ class DownloadSlots:
             if not coming:
                 del self._coming[slot]
 
+    def reached(self, request: Request) -> None:
+        """A request has reached the downloader: what robots.txt says about its server is known."""
+        if self._obeys_robots:
+            self._met.add(urlparse_cached(request).netloc)
+
     def free_at(self, key: str, now: float) -> float:
         """When the next request to a slot may start; *now* or earlier means at once."""
-        if self._is_held_up(key, now):
+        if self._is_held_up(key, now) or self._meets_a_stranger(key):
             return now + _BUSY_SECONDS  # more requests would wait with it, and then start all at once
         coming = len(self._coming.get(key, ()))
         slot = self._crawler.engine.downloader.slots.get(key)
@@ -57,6 +64,15 @@ class DownloadSlots:
         # Scrapy before 2.15 notes wall-clock time, later versions monotonic time.
         clock = time.time if slot.lastseen > 1e9 else time.monotonic
         return now + max(slot.lastseen + slot.delay - clock(), 0.0)
+
+    def _meets_a_stranger(self, key: str) -> bool:
+        """Whether a request is on its way to a server whose robots.txt may not have been read.
+
+        Of several requests that wait for it, Scrapy's middleware checks only the first two.
+        """
+        if not self._obeys_robots:
+            return False
+        return any(urlparse_cached(each).netloc not in self._met for _, each in self._coming.get(key, ()))
 
     def _is_held_up(self, key: str, now: float) -> bool:
         """Whether a request takes long to arrive; those that another component has replaced never will."""

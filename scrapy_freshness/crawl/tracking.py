@@ -8,9 +8,14 @@ from scrapy import Request, Spider
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_freshness.config import Config
+from scrapy_freshness.model import PageKind
 
 #: Longer URLs are fetched but not tracked: no index of a database takes them.
 MAX_URL_LENGTH = 4096
+
+
+#: In ``meta["freshness"]``: the page is a source, which is fetched for the links that it shows.
+SOURCE = "source"
 
 
 class Tracking(Enum):
@@ -18,6 +23,11 @@ class Tracking(Enum):
 
     TRACK = "track"
     PLAIN = "plain"  #: serve it as Scrapy would and forget it
+
+
+def kind_of(request: Request) -> PageKind:
+    """What a page is fetched for, by the word of the spider."""
+    return PageKind.SOURCE if request.meta.get("freshness") == SOURCE else PageKind.PAGE
 
 
 class Tracker:

@@ -1,6 +1,8 @@
 """A visit on its way through Scrapy: from the request to the last item, closed exactly once."""
 
-from dataclasses import dataclass, replace
+import logging
+from dataclasses import dataclass, field, replace
+from weakref import WeakSet
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -9,9 +11,12 @@ from scrapy.http import Response
 
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.crawl import signals
-from scrapy_freshness.model import Outcome, PageRecord
+from scrapy_freshness.crawl.errands import Errands
+from scrapy_freshness.model import Outcome, PageRecord, PageStatus
 from scrapy_freshness.planning.planner import Planner
-from scrapy_freshness.planning.visits import Report, Visit
+from scrapy_freshness.planning.visits import Report, Visit, was_honest
+
+logger = logging.getLogger(__name__)
 
 META_KEY = "freshness_visit"
 
@@ -40,11 +45,15 @@ class PageVisit:
     is_unconditional: bool = False  #: asks for the whole page although there are validators
     is_audit: bool = False  #: checks a 304 that was just received
     is_answered: bool = False  #: the spider has the answer: what it yields is not part of the visit
+    host_failed: bool = False  #: the last attempt got no answer, or a server error
     continued_by: Request | None = None  #: the last retry or redirect that came back to the scheduler
     report: Report | None = None  #: what the visit will be closed with
     response: Response | None = None
     target: PageRecord | None = None  #: where the page has moved for good
     unfinished_items: int = 0
+    new_links: int = 0  #: pages never seen before that the callback asked for
+    #: Yielded by the callback, not with the scheduler yet; weak, as another component may drop them.
+    coming: "WeakSet[Request]" = field(default_factory=WeakSet)
     output_ended: bool = False
 
     @property
@@ -71,6 +80,20 @@ class PageVisit:
     def is_open(self) -> bool:
         return self.visit.is_open
 
+    def __copy__(self) -> "PageVisit":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "PageVisit":
+        """A copy of ``response.meta`` is about the same visit."""
+        return self
+
+    def withdraw_validators(self, request: Request) -> None:
+        """Take back the headers that asked for a 304, so that they are in no copy of the request."""
+        if self.sent_validators:
+            for name in ("If-None-Match", "If-Modified-Since"):
+                request.headers.pop(name, None)
+            self.sent_validators = False
+
     def describe(self) -> dict[str, bool | float | None]:
         """What is known about the page, for items."""
         return {
@@ -86,22 +109,37 @@ def visit_of(request: Request | None) -> PageVisit | None:
     return visit if isinstance(visit, PageVisit) and visit.is_open else None
 
 
+def visit_under_way(request: Request | None) -> PageVisit | None:
+    """The open visit that waits for the answer to this request, if any.
+
+    A request whose meta the spider copied from an answer (to download something inside a callback, say)
+    has the visit, too, but is no part of it.
+    """
+    page = visit_of(request)
+    return None if page is None or page.is_answered else page
+
+
 class Visits:
     """Closes visits: tells the planner, the stats and the user's signal handlers."""
 
-    def __init__(self, crawler: Crawler, planner: Planner, clock: Clock) -> None:
+    def __init__(self, crawler: Crawler, planner: Planner, clock: Clock, errands: Errands) -> None:
         self._crawler = crawler
         self._planner = planner
         self._clock = clock
+        self._errands = errands
+        self._waiting: set[PageVisit] = set()  #: whose callback has ended, but not all that it yielded
 
     def close(self, page: PageVisit, report: Report) -> None:
         """Close a visit, unless it is closed already."""
+        self._waiting.discard(page)
+        report.new_links = page.new_links
+        report.is_unfinished = bool(page.coming) or self._errands.is_waiting(page.visit.record.page_id)
         if not self._planner.end_visit(page.visit, report):
             return
-        target = page.target if report.outcome is Outcome.MOVED else None
-        # Since the answer came, a link or another redirect may have made the target known.
-        if target is not None and self._planner.row_of(target.fingerprint) is None:
-            self._planner.first_seen(target, replace(report, outcome=Outcome.FIRST))
+        if page.host_failed and report.outcome is Outcome.FAILED:
+            self._host_failed(page, report)
+        if page.target is not None and report.outcome is Outcome.MOVED:
+            self._moved(page, page.target, report)
         stats = self._crawler.stats
         stats.inc_value(_STAT[report.outcome])
         if report.callback_failed:
@@ -112,16 +150,51 @@ class Visits:
             )
         page.response = None
 
+    def judge_audit(self, page: PageVisit, *, changed: bool) -> None:
+        """Note what the full answer says about the 304 before it, if there was one."""
+        if page.is_audit and page.report is not None:
+            record = page.visit.record
+            verdict = was_honest(record, page.report, changed=changed)
+            if verdict is not None:
+                self._planner.hosts.audited(record.host, was_honest=verdict)
+
     def fail(self, page: PageVisit, reason: str, *, outcome: Outcome = Outcome.FAILED) -> None:
         """Close a visit that got no usable answer."""
         status = page.report.http_status if page.report else None
         self.close(page, Report(outcome=outcome, at=self._clock.now(), http_status=status, reason=reason))
 
     def close_if_done(self, page: PageVisit) -> None:
-        """Close a visit whose callback has ended and whose items have all left the pipelines.
+        """Close a visit whose callback has ended, and of which no item or request is on its way any more.
 
         What is learned is kept only now: if the process dies earlier, the page is visited again
         and its items are emitted again, rather than lost.
         """
-        if page.output_ended and not page.unfinished_items and page.report is not None and page.is_open:
+        if not page.output_ended or page.report is None or not page.is_open:
+            return
+        if page.unfinished_items or page.coming:
+            self._waiting.add(page)
+        else:
             self.close(page, page.report)
+
+    def close_waiting(self) -> None:
+        """The crawl ends, and requests on their way are taken no more: their pages are shown again later."""
+        for page in list(self._waiting):
+            if page.report is not None and not page.unfinished_items:
+                self.close(page, page.report)
+
+    def _host_failed(self, page: PageVisit, report: Report) -> None:
+        """The visit ended without a proper answer; if others did, too, it is time to leave the host alone."""
+        until = self._planner.hosts.failed(page.slot, page.url, report.at)
+        if until is not None:
+            self._crawler.stats.inc_value("freshness/backed_off")
+            reason = report.reason if report.http_status is None else f"status {report.http_status}"
+            seconds = until - report.at
+            logger.info("%s goes on failing (%s): not asked again for %.1f s", page.slot, reason, seconds)
+
+    def _moved(self, page: PageVisit, target: PageRecord, report: Report) -> None:
+        """The target of a permanent redirect is a page of its own, which the answer has shown to be there."""
+        row = self._planner.row_of(target.fingerprint)
+        if row is None:
+            self._planner.first_seen(target, replace(report, outcome=Outcome.FIRST))
+        elif page.visit.record.status is not PageStatus.MOVED:  # or two might wake each other for ever
+            self._planner.look_again(row, report.at)

@@ -16,8 +16,8 @@ _OBSERVATION = struct.Struct("<f")
 _SHORTEST_SECONDS = 1e-3
 
 
-def extended(history: bytes, elapsed_seconds: float, changed: bool) -> bytes:
-    """Return *history* with one more observation; one that is damaged begins anew.
+def extended(history: bytes, elapsed_seconds: float, changed: bool, keep: int = MAX_OBSERVATIONS) -> bytes:
+    """Return *history* with one more observation, the last *keep*; one that is damaged begins anew.
 
     >>> observations(extended(extended(extended(b"", 5, False), 7, False), 2, True)).tolist()
     [12.0, -2.0]
@@ -27,11 +27,25 @@ def extended(history: bytes, elapsed_seconds: float, changed: bool) -> bytes:
     seconds = max(elapsed_seconds, _SHORTEST_SECONDS)
     if changed:
         history += _OBSERVATION.pack(-seconds)
-    elif history and (last := _OBSERVATION.unpack(history[-4:])[0]) > 0:
-        history = history[:-4] + _OBSERVATION.pack(last + seconds)
+    elif ends_unchanged(history):
+        history = history[:-4] + _OBSERVATION.pack(_OBSERVATION.unpack(history[-4:])[0] + seconds)
     else:
         history += _OBSERVATION.pack(seconds)
-    return history[-4 * MAX_OBSERVATIONS :]
+    return history[-4 * keep :]
+
+
+def ends_unchanged(history: bytes) -> bool:
+    """Whether there is a last observation, and it saw no change."""
+    return bool(history) and _OBSERVATION.unpack(history[-4:])[0] > 0
+
+
+def never_changed(history: bytes) -> bool:
+    """Whether the page was compared, and never seen to change: unchanged times in a row are one observation.
+
+    >>> never_changed(extended(extended(b"", 5, False), 7, False)), never_changed(extended(b"", 5, True))
+    (True, False)
+    """
+    return len(history) == _OBSERVATION.size and ends_unchanged(history)
 
 
 def observations(history: bytes) -> NDArray[np.float32]:

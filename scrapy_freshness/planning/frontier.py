@@ -7,6 +7,9 @@ raised, when none is, it is lowered and the sleepers' times are computed anew, a
 each call, so that no call takes longer than a few milliseconds at any size.
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,12 +28,18 @@ _WINDOW = 1 << 21
 #: Pages evaluated to find out how far the rung must be lowered.
 _SAMPLE = 4096
 _LOWER_BY = 0.8
+#: Below this, nothing is worth a crawl to a model that knows worthless pages.
+_WORTHLESS = 1e-12
 #: As plain numbers, which numpy compares five times faster than members of an enumeration.
 _ACTIVE, _GONE, _SUSPENDED, _MOVED = map(
     int, (PageStatus.ACTIVE, PageStatus.GONE, PageStatus.SUSPENDED, PageStatus.MOVED)
 )
+#: In place of a freshness of 0, of which there is no logarithm.
+_NEVER_FRESH = 1e-300
 #: Slices computed in one call while nobody is awake.
 _MAX_LOWERED = 3
+#: Share of the floor that may be missing: at the very time at which a page wakes its value is rounded.
+_ROUNDING = 1e-6
 
 
 class Frontier:
@@ -39,19 +48,21 @@ class Frontier:
     def __init__(self, table: PageTable, model: ValueModel, floor: float, min_interval: float) -> None:
         self._table = table
         self._model = model
-        self._floor = floor  #: least value that is worth a crawl
+        self._fades = "age" in model.needs  #: whether new pages lose value while they wait
+        self._floor = self._least(floor)  #: least value that is worth a crawl
         self._min_interval = min_interval
-        self._rung = floor
+        self._rung = self._floor
         self._rekeyed = 0  #: rows before this one have waking times for the present rung
         self._window = 0  #: first row of the next look at those that are awake
         self._cursor = 0  #: where the last look at more pages than one call evaluates ended
         self.is_exhausted = False  #: whether nothing can be chosen before time passes or something happens
         self.price = 0.0  #: mean value of the visits chosen lately
+        self.fetch_price = 0.0  #: what a fetch has to be worth, for models that count the pages of a source
 
     def values(self, rows: Rows, now: float) -> FloatArray:
         """Value of crawling each of these pages now."""
         table = self._table
-        beliefs = table.beliefs(rows)
+        beliefs = table.beliefs(rows, now, self.fetch_price)
         status = table.status[rows]
         elapsed = np.maximum(now - table.last_visit[rows], 0.0)
         never_visited = np.isnan(elapsed)
@@ -62,7 +73,7 @@ class Frontier:
             values = np.where(never_visited, first_values, values)
         # A tombstone is worth exactly a crawl when the time of its next check has come.
         due = max(self.price, self._floor)
-        return np.where(status == _GONE, np.maximum(values, due), values)
+        return np.where((status == _GONE) | (status == _MOVED), np.maximum(values, due), values)
 
     def take_best(self, now: float, count: int, full_hosts: NDArray[np.bool_]) -> tuple[Rows, FloatArray]:
         """Take up to *count* pages of the highest values, best first; none of a full host.
@@ -74,16 +85,26 @@ class Frontier:
             return np.empty(0, np.intp), np.empty(0)
         rows = self._awake(now, full_hosts)
         if len(rows) and self._rekeyed < self._table.size:
-            self._rekey()
+            self._rekey(now)
         if len(rows) == 0:
             rows = self._woken(now, full_hosts)
         if len(rows) > _MAX_EVALUATED:
             rows = self._some(rows)
         values = self.values(rows, now)
-        worth_it = (values >= self._floor) | np.isnan(self._table.last_visit[rows])
+        if self._fades and (values < self._rung).any():
+            rows = self._without_faded(rows, values, now)
+            if len(rows) == 0:
+                rows = self._woken(now, full_hosts)
+            values = self.values(rows, now)
+        worth_it = values >= self._floor * (1 - _ROUNDING)
+        if not self._fades:
+            worth_it |= np.isnan(self._table.last_visit[rows])
         best = _largest(values, count)
         best = best[worth_it[best]]
         self._put_to_sleep(rows, values, best, count)
+        if self._floor and not worth_it.all():
+            # Woken too early: whoever asks when something is due would be told "now" for ever.
+            self._table.wake[rows[~worth_it]] = self._waking_times(rows[~worth_it], now)
         chosen = rows[best]
         self._table.taken[chosen] = True
         self._table.wake[chosen] = np.inf
@@ -96,27 +117,71 @@ class Frontier:
         table.resting[rows] = table.status[rows] > _ACTIVE
         table.wake[rows] = self._waking_times(rows, now)
 
+    def signalled(self, rows: Rows, sources: Rows, now: float) -> None:
+        """Visited pages got signals, one for each time they are named: each brings their waking nearer."""
+        table = self._table
+        waits = ~(table.taken[rows] | table.resting[rows])
+        rows, weight = rows[waits], table.weight[rows, sources][waits].astype(np.float64)
+        nearer = np.multiply(table.signal_seconds[rows], weight, out=weight, where=weight > 0)
+        # A signal that cannot be false also wakes a page that would never wake.
+        table.wake[rows[nearer == np.inf]] = -np.inf
+        np.subtract.at(table.wake, rows, nearer)
+        earliest = np.maximum(table.last_visit[rows] + self._min_interval, now) if self._min_interval else now
+        table.wake[rows] = np.maximum(table.wake[rows], earliest)
+
+    def worthwhile(self, rows: Rows) -> Rows:
+        """Those of these pages that are worth a crawl nowadays if their copies are stale for sure."""
+        return rows[self._model.first_value(self._table.beliefs(rows)) > self._rung]
+
+    def rouse(self, row: int, now: float) -> None:
+        """Give back a page that was taken and may be taken again at once."""
+        self._table.taken[row] = False
+        self._table.wake[row] = now
+
     def rest(self, row: int, until: float) -> None:
         """Give back a page that must not be visited before *until* (inf: not at all)."""
         self._table.taken[row] = False
         self._table.resting[row] = True
         self._table.wake[row] = until
 
+    def believe(self, rows: Rows, beliefs: Mapping[str, FloatArray]) -> None:
+        """Note what was learned about pages."""
+        self._table.believe(rows, beliefs)
+        self._weigh_signals(rows)
+
+    def _weigh_signals(self, rows: Rows) -> None:
+        if "signals" in self._model.needs:
+            beliefs = self._table.beliefs(rows)
+            self._table.signal_seconds[rows] = self._model.signal_seconds(beliefs)
+            one = replace(beliefs, signals=np.ones(len(beliefs)))
+            fresh = np.maximum(self._model.freshness(one, np.zeros(len(beliefs))), _NEVER_FRESH)
+            self._table.signal_age[rows] = -np.log(fresh)
+
     def start(self, price: float, now: float, *, floor: float) -> None:
         """Compute all waking times for a price known from earlier; called once after loading."""
         self.price = price
-        self._floor = floor
+        self._floor = self._least(floor)
         self._rung = max(price * 0.9, self._floor)
         for part in self._table.slices(_REKEY_SLICE):
             rows = np.arange(part.start, part.stop)
+            self._weigh_signals(rows)
             times = self._waking_times(rows, now)
             held = self._table.resting[rows]
             self._table.wake[rows] = np.where(held, np.maximum(self._table.wake[rows], times), times)
         self._rekeyed = self._table.size
 
+    def _least(self, floor: float) -> float:
+        """The floor; where new pages may be worthless it is above 0, so that they are not chosen."""
+        return max(floor, _WORTHLESS) if self._fades else floor
+
     def chosen(self, value: float) -> None:
         """Note the value of a visit to a page with a copy: the price follows."""
         self.price += (value - self.price) * (0.05 if self.price else 1.0)
+
+    def reprice(self, fetch_price: float) -> None:
+        """A fetch has to be worth something else: all waking times are computed anew, bit by bit."""
+        self.fetch_price = fetch_price
+        self._rekeyed = 0
 
     def _awake(self, now: float, full_hosts: NDArray[np.bool_]) -> Rows:
         """Pages of hosts with room that are awake: all, or in a large table those of the next window."""
@@ -137,6 +202,12 @@ class Frontier:
         self._cursor = start + _MAX_EVALUATED
         return rows[start : self._cursor]
 
+    def _without_faded(self, rows: Rows, values: FloatArray, now: float) -> Rows:
+        """Send pages back to sleep that are not worth the rung any more; returns the others."""
+        has_faded = values < self._rung
+        self._table.wake[rows[has_faded]] = self._waking_times(rows[has_faded], now)
+        return rows[~has_faded]
+
     def _woken(self, now: float, full_hosts: NDArray[np.bool_]) -> Rows:
         """Nobody is awake: lower the rung until somebody is, or nobody can be before time passes."""
         for _ in range(_MAX_LOWERED):
@@ -151,15 +222,18 @@ class Frontier:
     def _waking_times(self, rows: Rows, now: float) -> FloatArray:
         table = self._table
         last_visit = table.last_visit[rows]
-        beliefs = table.beliefs(rows)
+        beliefs = table.beliefs(rows, now, self.fetch_price)
         if self._rung > 0:
             sleep = np.maximum(self._model.elapsed_at(beliefs, self._rung), self._min_interval)
         else:
             sleep = np.full(len(rows), self._min_interval)
         status = table.status[rows]
-        never_again = (status == _SUSPENDED) | (status == _MOVED)
-        at_once = np.isnan(last_visit) | (status == _GONE)
-        return np.where(never_again, np.inf, np.where(at_once, now, last_visit + sleep))
+        is_new = np.isnan(last_visit)
+        at_once = is_new | (status == _GONE) | (status == _MOVED)
+        if self._fades and is_new.any():
+            at_once &= ~is_new | (self._model.first_value(beliefs) >= self._rung)
+        times = np.where(at_once, now, np.where(is_new, np.inf, last_visit + sleep))
+        return np.where(status == _SUSPENDED, np.inf, times)
 
     def next_wake(self, full_hosts: NDArray[np.bool_]) -> float:
         """When the next page of a host that is not full wakes; inf if none does."""
@@ -181,7 +255,7 @@ class Frontier:
                 return False
             self._rung = max(min(_LOWER_BY * self._rung, 0.9 * highest), self._floor)
             self._rekeyed = 0
-        self._rekey()
+        self._rekey(now)
         return True
 
     def _highest_asleep(self, now: float, full_hosts: NDArray[np.bool_]) -> float | None:
@@ -194,7 +268,7 @@ class Frontier:
         may_wake = ~(table.last_visit[rows] + self._min_interval > now)
         return float(np.max(self.values(rows, now), where=may_wake, initial=0.0))
 
-    def _rekey(self) -> None:
+    def _rekey(self, now: float) -> None:
         """Compute the waking times of one more slice of the table for the present rung."""
         table = self._table
         end = min(self._rekeyed + _REKEY_SLICE, table.size)
@@ -202,29 +276,36 @@ class Frontier:
         rows = rows[~(table.taken[rows] | table.resting[rows])]
         self._rekeyed = end
         if len(rows):
-            table.wake[rows] = np.minimum(table.wake[rows], self._waking_times(rows, np.inf))
+            table.wake[rows] = np.minimum(table.wake[rows], self._waking_times(rows, now))
 
     def _put_to_sleep(self, rows: Rows, values: FloatArray, best: Rows, count: int) -> None:
-        """If many more are awake than needed, raise the rung and let those below it sleep."""
-        spare = len(rows) - len(best)
-        if spare <= 8 * count + 64:
+        """If many more are awake than needed, raise the rung, or keep it, and let those below it sleep.
+
+        Signals wake pages that may still be worth less than the rung.
+        """
+        # The rung is raised rarely; and to lower it costs more, the larger the table is.
+        keep = count + 8 + self._table.size // 1000
+        if len(rows) - len(best) <= 3 * keep:
             return
         table = self._table
-        visited = ~np.isnan(table.last_visit[rows]) & ~table.resting[rows]
-        visited[best] = False
-        keep = 4 * count + 32
-        if np.count_nonzero(visited) <= keep:
+        may_sleep = ~table.resting[rows]
+        if not self._fades:
+            may_sleep &= ~np.isnan(table.last_visit[rows])
+        may_sleep[best] = False
+        if np.count_nonzero(may_sleep) <= keep:
             return
-        rung = float(np.partition(values[visited], -keep)[-keep])
-        if rung <= max(self._rung, self._floor):
+        rung = max(float(np.partition(values[may_sleep], -keep)[-keep]), self._rung)
+        if rung <= self._floor:
             return
         self._rung = rung
-        sleepers = rows[visited & (values < rung)][:_REKEY_SLICE]
+        sleepers = rows[may_sleep & (values < rung)][:_REKEY_SLICE]
         table.wake[sleepers] = self._waking_times(sleepers, np.inf)
 
 
 def _largest(values: FloatArray, count: int) -> Rows:
     """Positions of the *count* largest values, largest first, ties in order of position."""
+    if count == 1 and len(values):
+        return np.array([values.argmax()])
     if count < len(values):
         chosen = np.sort(np.argpartition(-values, count - 1)[:count])
     else:

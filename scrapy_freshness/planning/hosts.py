@@ -1,11 +1,14 @@
-"""Back-off of hosts that ask for it, and how honest their 304 answers are."""
+"""Back-off of hosts that ask for it or do not answer, and how honest their 304 answers are."""
 
 import random
 
 from scrapy_freshness.model import HostRecord
+from scrapy_freshness.planning.pauses import doubled
 
-#: Share of audits that may find a change behind a 304: it may have come between the two answers.
+#: Share of audits that may find a 304 to be false: a date of whole seconds can stand for two versions.
 _TOLERATED_LIES = 0.1
+#: Different URLs of a host that fail in a row before the host is paused.
+_PATIENT_FAILURES = 3
 
 
 class Hosts:
@@ -17,6 +20,8 @@ class Hosts:
         self._records: dict[str, HostRecord] = {}
         self._dirty: set[str] = set()
         self._blocked: set[str] = set()
+        self._failed: dict[str, set[str]] = {}  #: host -> URLs that failed since its last proper answer
+        self._tried: dict[str, float] = {}  #: failing host -> when it may be tried once more
 
     def load(self, records: list[HostRecord]) -> None:
         self._records = {record.host: record for record in records}
@@ -29,11 +34,11 @@ class Hosts:
     def blocked_until(self, host: str) -> float:
         """End of the host's back-off, in the past if it has none."""
         record = self._records.get(host)
-        return record.blocked_until if record else 0.0
+        return max(record.blocked_until, self._tried.get(host, 0.0)) if record else 0.0
 
     def blocked(self, now: float) -> set[str]:
         """Hosts whose back-off lasts."""
-        self._blocked = {host for host in self._blocked if self._records[host].blocked_until > now}
+        self._blocked = {host for host in self._blocked if self.blocked_until(host) > now}
         return self._blocked
 
     def back_off(self, host: str, now: float, retry_after: float | None) -> float:
@@ -44,15 +49,40 @@ class Hosts:
         record = self._changed(host)
         if record.blocked_until <= now or not record.failures:
             record.failures += 1
-        pause = min(self._first * 2.0 ** min(record.failures - 1, 60), self._longest)
+        pause = doubled(self._first, record.failures - 1, self._longest)
         if retry_after is not None:
             pause = min(max(pause, retry_after), self._longest)
         record.blocked_until = max(record.blocked_until, now + pause)
         self._blocked.add(host)
         return record.blocked_until
 
+    def failed(self, host: str, url: str, now: float) -> float | None:
+        """A visit got no answer, or a server error; returns the end of the host's pause if it gets one.
+
+        It does when several URLs failed in a row, as one may be broken by itself, and then at every
+        failure until there is a proper answer.
+        """
+        failed = self._failed.setdefault(host, set())
+        failed.add(url)
+        if not self.is_failing(host) and len(failed) < _PATIENT_FAILURES:
+            return None
+        del self._failed[host]
+        return self.back_off(host, now, None)
+
+    def asked(self, host: str, now: float) -> None:
+        """A request is sent; to a host that is failing, no other follows before its outcome can be known."""
+        if self.is_failing(host):
+            self._tried[host] = now + self._first
+            self._blocked.add(host)
+
+    def is_failing(self, host: str) -> bool:
+        """Whether a host was paused and has given no proper answer since."""
+        return self.record(host).failures > 0
+
     def answered(self, host: str) -> None:
         """A host gave a proper answer: the next back-off starts from the shortest pause."""
+        self._failed.pop(host, None)
+        self._tried.pop(host, None)
         if host in self._records and self._records[host].failures:
             self._changed(host).failures = 0
 
@@ -63,9 +93,16 @@ class Hosts:
         record.false_not_modified += not was_honest
 
     def is_audit_due(self, host: str, share: float, rng: random.Random) -> bool:
-        """Whether to check the 304 that a host just gave: all at first, later a share of them."""
-        audits = self.record(host).audits
-        return share > 0 and rng.random() < max(share, 1 / (1 + 3 * audits))
+        """Whether to check the 304 that a host just gave: all at first, later a share of them.
+
+        Those of a host whose answers are not believed are all checked.
+        """
+        chance = max(share, 1 / (1 + 3 * self.record(host).audits)) if self.is_honest(host) else 1.0
+        return share > 0 and rng.random() < chance
+
+    def may_be_asked(self, host: str, share: float, rng: random.Random) -> bool:
+        """Whether to send validators to a host; one on probation gets them at a share of its visits."""
+        return self.is_honest(host) or rng.random() < share
 
     def is_honest(self, host: str) -> bool:
         """Whether the host's 304 answers are to be believed: at most a few of its audits found a lie."""

@@ -10,33 +10,38 @@ The planner does no I/O and never looks at a clock: records are asked for throug
 in through `supply`; the time is an argument.
 """
 
-import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.estimation.change_rate import RateEstimate
-from scrapy_freshness.model import Outcome, PageColumns, PageRecord, PageStatus, VisitRecord
-from scrapy_freshness.pacing.budget import price_for_rate
+from scrapy_freshness.model import (
+    Outcome,
+    PageColumns,
+    PageKind,
+    PageRecord,
+    PageStatus,
+    SignalSource,
+    VisitRecord,
+)
 from scrapy_freshness.planning.fingerprints import FingerprintIndex
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.learner import Learner
+from scrapy_freshness.planning.learning import note_beliefs
 from scrapy_freshness.planning.policy import Policy
-from scrapy_freshness.planning.ready import CROWD, FreeAt, ReadyPage, ReadyPages
+from scrapy_freshness.planning.price import GoingPrice, long_run_price
+from scrapy_freshness.planning.ready import FreeAt
+from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.planning.visits import Report, Upkeep, Visit, updated_record, visit_record
 
-#: Estimates change rates from the histories of some pages.
-Estimator = Callable[[Sequence[bytes]], RateEstimate]
-
-#: New pages that are put before the frontier's choice at once; more wait in the frontier.
-_MAX_POOL = 10_000
-#: Pages chosen at a time, at the most.
-_MAX_CHOSEN = 2_000
-#: Pages from which the price of a crawl is computed at the start.
-_PRICE_SAMPLE = 5_000
+#: Minus log of the freshness that a signal leaves to a copy if it is nearly sure: one in ten.
+_SURE = np.log(10.0)
+#: A page of which nothing is known but that it exists.
+UNKNOWN_PAGE = PageRecord(page_id=0, fingerprint=0, url="", host="")
 
 
 class Planner:
@@ -46,7 +51,7 @@ class Planner:
         self,
         policy: Policy,
         hosts: Hosts,
-        estimator: Estimator,
+        learner: Learner,
         *,
         upkeep: Upkeep | None = None,
         crawls_per_second: float = 1.0,
@@ -54,24 +59,33 @@ class Planner:
     ) -> None:
         self.hosts = hosts
         self.policy = policy
-        self._estimate = estimator
+        self._learner = learner
         self._upkeep = upkeep or Upkeep()
         self._crawls_per_second = crawls_per_second
         self._min_interval = min_interval
-        self._prior_rate = float(estimator([b""]).rate[0])
-        self._table = PageTable()
+        self._table = PageTable(policy.model.needs)
         self._index = FingerprintIndex()
         self._frontier = Frontier(self._table, policy.model, policy.pacing.floor, min_interval)
-        self._pool: list[tuple[float, int]] = []  #: heap of (minus value, row)
-        self._loading: dict[int, tuple[int, float]] = {}  #: page id -> row and value
+        self._fades = "age" in policy.model.needs  #: whether new pages lose value while they wait
+        self._going_price = GoingPrice() if self._fades and policy.solve_price is None else None
+        self._unspent_at = -np.inf  #: when a place of the budget was left last
+        self._stock = Stock(
+            self._table,
+            self._frontier,
+            hosts,
+            crawls_per_second=crawls_per_second,
+            settle=self.settle,
+            one_by_one=self._fades,
+        )
         self._renewed: dict[int, str | None] = {}  #: row -> request that replaces the stored one
         self._forgotten: set[int] = set()  #: rows of pages whose records are gone
-        self._ready = ReadyPages()
         self._open: dict[int, Visit] = {}  #: row -> visit
         self._closed: list[tuple[int, PageRecord]] = []  #: rows and records whose rates are not settled
+        self._unfinished: dict[int, PageRecord] = {}  #: by page id; shown again only if the crawl dies now
         self._updates: dict[int, PageRecord] = {}
         self._log: list[VisitRecord] = []
         self._next_page_id = 1
+        self._expected_pages = 1
         self._once = False
 
     def __len__(self) -> int:
@@ -87,17 +101,24 @@ class Planner:
         """Visits that have begun and not ended."""
         return list(self._open.values())
 
-    def load(self, pages: PageColumns, next_page_id: int, now: float) -> int:
-        """Take over all pages known from earlier; returns how many had times in the future.
+    def load(
+        self, pages: PageColumns, next_page_id: int, now: float, groups: Mapping[str, bytes] | None = None
+    ) -> int:
+        """Take over all that is known from earlier; returns how many pages had times in the future.
 
-        `start` must follow.
+        *groups* is what `take_groups` gave. `start` must follow.
         """
-        in_future = self._table.load(pages, now)
-        rates = self._table.change_rate[: len(self._table)]
-        rates[rates <= 0] = self._prior_rate
+        self._learner.restore(groups or {})
+        self.expect_pages(len(pages.page_id))
+        in_future = self._table.load(pages, now, self._learner.prior(UNKNOWN_PAGE))
         self._index.fill(pages.fingerprint)
         self._next_page_id = next_page_id
         return in_future
+
+    def expect_pages(self, count: int) -> None:
+        """Be told that so many pages are known soon: what is believed depends on how long they wait."""
+        self._expected_pages = max(count, self._expected_pages)
+        self._learner.expect(self._expected_pages / self._crawls_per_second)
 
     def start(self, now: float, *, price: float | None = None, once: bool = False) -> None:
         """Begin to choose; *price* is that of an earlier run.
@@ -107,7 +128,9 @@ class Planner:
         """
         self._once = once
         if price is None or once:
-            price = self._long_run_price()
+            price = long_run_price(
+                self.policy.model, self._table, self._crawls_per_second, min_interval=self._min_interval
+            )
         self._frontier.start(price, now, floor=price if once else self.policy.pacing.floor)
 
     def row_of(self, fingerprint: int) -> int | None:
@@ -123,14 +146,15 @@ class Planner:
         """Add a page that is not known yet; returns its record with the page id that it got."""
         row, record = self._add(page, now)
         self._updates[record.page_id] = record
-        if len(self._pool) < _MAX_POOL:
-            self._take(row, float(self._frontier.values(np.array([row]), now)[0]))
+        if self._stock.has_room and not self._fades:
+            self._stock.put(row, float(self._frontier.values(np.array([row]), now)[0]))
         return record
 
     def first_seen(self, page: PageRecord, report: Report) -> None:
         """Add a page that is not known yet together with its first visit: the target of a redirect."""
         row, record = self._add(page, report.at)
         self._table.taken[row] = True
+        self._table.wake[row] = np.inf  # until its visit is settled
         self._close(row, record, report)
 
     def ask_for(self, row: int, request: str | None) -> None:
@@ -140,85 +164,85 @@ class Planner:
         """
         self._renewed[row] = request
         if not self._table.taken[row]:
-            self._take(row, float("inf"))
+            self._stock.put(row, float("inf"))
+
+    def look_again(self, row: int, now: float) -> None:
+        """A page that was gone or had moved has been seen at its place: its next check is due now."""
+        if self.status_of(row) in (PageStatus.GONE, PageStatus.MOVED) and not self._table.taken[row]:
+            self._frontier.rest(row, now)
 
     def wanted(self, now: float) -> list[int]:
-        """Ids of pages whose records are needed now, so that visits can go on without waiting.
-
-        None as long as half of the pages that should be at hand are: records are read in batches.
-        """
-        lookahead = self._lookahead
-        missing = lookahead - self._ready.available() - len(self._loading)
-        chosen: list[int] = []
-        crowded: list[int] = []
-        if 2 * missing <= lookahead:
-            return chosen
-        while missing > len(chosen):
-            if not self._pool and not self._refill(now):
-                break
-            value, row = heapq.heappop(self._pool)
-            if row not in self._renewed and self._is_crowded(row):
-                crowded.append(row)
-                continue
-            page_id = int(self._table.page_id[row])
-            self._loading[page_id] = row, -value
-            chosen.append(page_id)
-        if crowded:
-            self._frontier.release(np.array(crowded), now)
-        return chosen
+        """Ids of pages whose records are needed now, so that visits can go on without waiting."""
+        wanted = self._stock.wanted(now, self._renewed)
+        if not wanted and not len(self._stock):
+            self._note_unspent(now)
+        return wanted
 
     def supply(self, page_ids: Iterable[int], records: Iterable[PageRecord]) -> None:
         """Hand in the records of pages that were wanted; pages without one are forgotten."""
-        found = {record.page_id: record for record in records}
-        for page_id in page_ids:
-            row, value = self._loading.pop(page_id)
-            record = found.get(page_id)
-            if record is None:
-                self._forgotten.add(row)
-                self._renewed.pop(row, None)
-                self._frontier.rest(row, np.inf)
-            else:
-                self._ready.add(ReadyPage(-value, row, record))
+        for row in self._stock.supply(page_ids, records):
+            self._forgotten.add(row)
+            self._renewed.pop(row, None)
+            self._frontier.rest(row, np.inf)
 
     def give_up_loading(self, page_ids: Iterable[int], until: float) -> None:
         """Records that were wanted cannot be had: try these pages again later."""
-        for page_id in page_ids:
-            row, _ = self._loading.pop(page_id)
+        for row in self._stock.give_up(page_ids):
             self._frontier.rest(row, until)
+
+    def signal(
+        self,
+        rows: NDArray[np.intp],
+        now: float,
+        sources: NDArray[np.intp] | SignalSource = SignalSource.SITEMAP,
+    ) -> None:
+        """Signals of some sources say that pages may have changed; a row that is named twice got two.
+
+        A signal that comes shortly after a visit announces, as a rule, what the visit has seen. One that is
+        nearly sure does not wait until the pages are visited that were chosen before it came.
+        """
+        if "signals" not in self.policy.model.needs:
+            return
+        table, sources = self._table, np.broadcast_to(sources, rows.shape)
+        is_heeded = now - table.last_visit[rows] > self.policy.deaf_seconds
+        rows, sources = rows[is_heeded], sources[is_heeded]
+        if len(rows):
+            table.hear(rows, sources)
+            self._frontier.signalled(rows, sources, now)
+            age = np.multiply(table.signal_age[rows], table.weight[rows, sources], dtype=np.float32)
+            sure = rows[age > _SURE]
+            if len(sure):
+                self._hurry(self._frontier.worthwhile(np.unique(sure)), now)
 
     def begin_visit(self, now: float, free_at: FreeAt) -> Visit | None:
         """Open the visit that is worth most among the pages at hand whose hosts are free."""
-
-        def free(host: str, now: float) -> float:
-            return max(free_at(host, now), self.hosts.blocked_until(host))
-
-        page = self._ready.take(now, free)
+        page = self._stock.take(now, free_at)
         if page is None:
             return None
         record = page.record
         if page.row in self._renewed:
             record = self._with_request(record, self._renewed.pop(page.row))
             self._table.status[page.row] = record.status
-        if record.last_visit_at is not None and record.status is PageStatus.ACTIVE and page.rank > -np.inf:
-            self._frontier.chosen(page.value)
+        if record.page_id in self._unfinished:
+            record = replace(record, run_callback=False)
+        if page.rank > -np.inf:
+            self._note_value(record, page.value)
         visit = Visit(row=page.row, record=record, opened_at=now, value=page.value)
         self._open[page.row] = visit
         return visit
 
     def next_at(self, now: float) -> float:
         """When `wanted` or `begin_visit` may have something again, as far as known now."""
-        if self._pool or self._loading or self._closed or not self._frontier.is_exhausted:
+        if self._stock.is_stirring or self._closed or not self._frontier.is_exhausted:
             return now
-        times = [self._ready.next_at(now), self._frontier.next_wake(self._full_hosts(now))]
-        times += [self.hosts.blocked_until(host) for host in self.hosts.blocked(now)]
-        return min(times)
+        return self._stock.next_at(now)
 
     def is_idle(self, now: float) -> bool:
         """Whether no visit is open and none is due."""
-        if self._open or self._pool or self._loading or len(self._ready):
+        if self._open or len(self._stock):
             return False
         self.settle(now)
-        return not self._refill(now) and self._frontier.is_exhausted
+        return not self._stock.refill(now) and self._frontier.is_exhausted
 
     def end_visit(self, visit: Visit, report: Report) -> bool:
         """Close a visit with what it saw; False if it was closed before."""
@@ -241,26 +265,34 @@ class Planner:
         visit.is_open = False
         del self._open[visit.row]
         record = replace(visit.record, status=PageStatus.SUSPENDED)
+        self._unfinished.pop(record.page_id, None)
         self._updates[record.page_id] = record
         self._table.status[visit.row] = record.status
         self._frontier.rest(visit.row, np.inf)
 
-    def settle(self, now: float) -> None:
-        """Estimate the change rates of the pages visited lately and send them to sleep."""
+    def finish(self, page_id: int) -> None:
+        """All that the spider asked for because of a page has been sent: it need not be shown again."""
+        record = self._unfinished.pop(page_id, None)
+        if record is not None:
+            record.run_callback = False
+            self._updates.setdefault(page_id, record)
+
+    def settle(self, now: float) -> bool:
+        """Learn from the pages visited lately and send them to sleep; False if there are none."""
         if not self._closed:
-            return
+            return False
         rows = np.array([row for row, _ in self._closed])
-        estimate = self._estimate([record.history for _, record in self._closed])
-        self._table.change_rate[rows] = estimate.rate
-        columns = zip(estimate.rate.tolist(), estimate.low.tolist(), estimate.high.tolist(), strict=True)
-        for (_, record), (rate, low, high) in zip(self._closed, columns, strict=True):
-            record.change_rate, record.change_rate_low, record.change_rate_high = rate, low, high
-            self._updates[record.page_id] = record
+        records = [record for _, record in self._closed]
+        beliefs = self._learner.learn(records)
+        self._frontier.believe(rows, beliefs)
+        note_beliefs(records, beliefs)
+        self._updates |= {record.page_id: record for record in records}
         self._closed.clear()
         self._frontier.release(rows, now)
         if self._once:
             for row in rows.tolist():
                 self._frontier.rest(row, np.inf)
+        return True
 
     def take_updates(self) -> tuple[list[PageRecord], list[VisitRecord]]:
         """Records and visits that are new since the last call, for the writer."""
@@ -268,56 +300,59 @@ class Planner:
         self._updates, self._log = {}, []
         return pages, visits
 
-    def _long_run_price(self) -> float:
-        """Price at which the rate is spent, from a sample of the pages that have a copy."""
-        active = np.flatnonzero(self._table.status[: len(self._table)] == PageStatus.ACTIVE)
-        sample = active[:: max(1, len(active) // _PRICE_SAMPLE)]
-        if len(sample) == 0:
-            return 0.0
-        return price_for_rate(
-            self.policy.model,
-            self._table.beliefs(sample),
-            self._crawls_per_second * len(sample) / len(active),
-            min_interval=self._min_interval,
-        )
+    def take_groups(self) -> Mapping[str, bytes]:
+        """What was learned of groups of pages since the last call, for the writer."""
+        return self._learner.take_groups()
 
-    @property
-    def _lookahead(self) -> int:
-        """Pages kept ready: half a second's worth, but few enough to choose them by their present value."""
-        return int(min(max(1, 0.5 * self._crawls_per_second), max(1, len(self._table) / 1000)))
+    def price_problem(self) -> Callable[[], float] | None:
+        """How to find what a fetch is worth by the schedule of all sources; it may take a second.
+
+        The answer goes to `take_fetch_price`. None if the policy has no schedule, or nothing to schedule.
+        """
+        sources = np.flatnonzero(self._table.kind[: len(self._table)] == PageKind.SOURCE)
+        if self.policy.solve_price is None or not len(sources):
+            return None
+        return partial(self.policy.solve_price, self._table.beliefs(sources), self._crawls_per_second)
+
+    def take_fetch_price(self, price: float) -> None:
+        """A fetch is worth so much from now on."""
+        self._frontier.reprice(price)
+
+    def _hurry(self, rows: NDArray[np.intp], now: float) -> None:
+        """Pages that have surely changed need not wait until those are visited that were chosen before."""
+        if self._table.taken[rows].any():
+            self.settle(now)
+        if len(rows):
+            self._stock.join(rows, self._frontier.values(rows, now), now)
 
     def _add(self, page: PageRecord, now: float) -> tuple[int, PageRecord]:
         record = replace(page, page_id=self._next_page_id, discovered_at=now)
         self._next_page_id += 1
-        row = self._table.add(record, self._prior_rate, now)
+        self.expect_pages(len(self._table) + 1)
+        prior = dict(self._learner.prior(record))
+        row = self._table.add(record, prior, now)
+        del prior["change_rate"]
+        record.beliefs = prior  # what a page was found with is known again after a restart
         self._index.add(record.fingerprint, row)
         return row, record
 
-    def _take(self, row: int, value: float) -> None:
-        self._table.taken[row] = True
-        self._table.wake[row] = np.inf
-        heapq.heappush(self._pool, (-value, row))
+    def _note_value(self, record: PageRecord, value: float) -> None:
+        """The price follows the values of visits; those of first copies only if they fade."""
+        is_first = record.last_visit_at is None
+        if is_first and not (self._fades and record.kind is PageKind.PAGE):
+            return  # of a first look, nobody knows what it is worth
+        if is_first or record.status is PageStatus.ACTIVE:
+            self._frontier.chosen(value)
+        if self._going_price is not None:
+            self._going_price.note(value)
+            self._frontier.fetch_price = self._going_price.value
 
-    def _refill(self, now: float) -> bool:
-        """Put the best pages into the pool; False if there are none."""
-        at_hand = CROWD * len(self._table.hosts)  # more would only be given back
-        count = min(max(self._lookahead, len(self._table) // 1000), _MAX_CHOSEN, max(at_hand, 1))
-        full_hosts = self._full_hosts(now)
-        rows, values = self._frontier.take_best(now, count, full_hosts)
-        if not len(rows) and self._closed:
-            self.settle(now)
-            rows, values = self._frontier.take_best(now, count, full_hosts)
-        self._pool = list(zip((-values).tolist(), rows.tolist(), strict=True))
-        return bool(self._pool)
-
-    def _full_hosts(self, now: float) -> NDArray[np.bool_]:
-        """By the host's number: whether more pages of it need not be chosen."""
-        full = np.zeros(len(self._table.hosts), np.bool_)
-        full[self._table.host_numbers((*self._ready.crowded_hosts(), *self.hosts.blocked(now)))] = True
-        return full
-
-    def _is_crowded(self, row: int) -> bool:
-        return self._ready.is_crowded(self._table.hosts[self._table.host[row]])
+    def _note_unspent(self, now: float) -> None:
+        """Nothing is worth a visit: the price falls a little for every place of the budget that is left."""
+        if self._going_price is not None and now - self._unspent_at >= 1 / self._crawls_per_second:
+            self._unspent_at = now
+            self._going_price.unspent()
+            self._frontier.reprice(self._going_price.value)
 
     def _with_request(self, record: PageRecord, request: str | None) -> PageRecord:
         status = record.status
@@ -329,18 +364,26 @@ class Planner:
         return changed
 
     def _close(self, row: int, record: PageRecord, report: Report) -> None:
-        after = updated_record(record, report, self._upkeep)
+        report.signals = self._table.signals_of(row)
+        usual_wait = len(self._table) / self._crawls_per_second
+        after = updated_record(record, report, self._upkeep, usual_wait)
+        self._unfinished.pop(after.page_id, None)
+        if report.is_unfinished and not after.run_callback:
+            after.run_callback = True
+            self._unfinished[after.page_id] = after
         if report.outcome is not Outcome.IGNORED:
             self._log.append(visit_record(record, report))
         table = self._table
         table.status[row] = after.status
         if report.outcome.saw_content:
             table.last_visit[row] = report.at
+            table.forget_signals(row)
             self._closed.append((row, after))
-            # Pages just visited are worth least: some of them may wait to be settled together.
-            if len(self._closed) >= min(64, max(1, len(table) // 32)):
+            # Pages just visited are worth least: some of them may wait to be settled together, unless there
+            # are so few that they are soon due again. Not sources, which may be polled all the time.
+            enough = min(64, max(1, (len(table) - 64) // 16))
+            if after.kind is PageKind.SOURCE or len(self._closed) >= enough:
                 self.settle(report.at)
             return
         self._updates[after.page_id] = after
-        not_again = self._once or after.status is PageStatus.MOVED
-        self._frontier.rest(row, np.inf if not_again else after.not_before)
+        self._frontier.rest(row, np.inf if self._once else after.not_before)

@@ -1,17 +1,21 @@
-"""The numbers of all known pages, as columns: about 45 bytes a page.
+"""The numbers of all known pages, as columns: about 45 bytes a page, and 4 for each further belief.
+
+Where signals are listened to, a page also has the number of signals and their weight for each source.
 
 URLs, histories and sketches stay in the database and are read for the pages about to be visited.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.model import PageColumns, PageRecord, PageStatus
+from scrapy_freshness.estimation.signal_counts import N_SOURCES
+from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus
 from scrapy_freshness.value.contract import Beliefs
 
+_SOURCE = int(PageKind.SOURCE)
 _COLUMNS = {
     "page_id": np.int64,
     "host": np.int32,  #: index into `hosts`
@@ -23,8 +27,17 @@ _COLUMNS = {
     "last_visit": np.float64,  #: unix seconds; nan if never visited
     "wake": np.float64,  #: when the page may be worth a crawl; see frontier.py
     "taken": np.bool_,  #: chosen for a visit that has not ended
-    "resting": np.bool_,  #: not before `wake` in any case: failures, tombstones, suspended and moved pages
+    "resting": np.bool_,  #: not before `wake` in any case: failures, tombstones, moved and suspended pages
 }
+
+
+#: Beliefs that follow from what is known anyway.
+MADE_ON_THE_SPOT = frozenset({"is_source", "age", "price", "signals"})
+#: Beliefs about the sources: what a signal of each says, in units of the page's mean signal.
+WEIGHTS = tuple(f"weight_{source}" for source in range(N_SOURCES))
+#: The largest weight: a signal that cannot be false.
+MOST_WEIGHT = 6e4
+_ONE, _MOST_HEARD = np.uint8(1), 255
 
 
 class PageTable:
@@ -42,21 +55,38 @@ class PageTable:
     taken: NDArray[np.bool_]
     resting: NDArray[np.bool_]
 
-    def __init__(self) -> None:
+    def __init__(self, needs: Iterable[str] = ()) -> None:
+        """*needs* names the beliefs that are kept beside importance and change rate."""
         self.size = 0
         self.hosts: list[str] = []
         self._host_index: dict[str, int] = {}
-        for name, dtype in _COLUMNS.items():
+        self._beliefs = sorted(set(needs) - MADE_ON_THE_SPOT)
+        self._tells_kinds = "is_source" in set(needs)
+        self.listens = "signals" in set(needs)
+        self.heard: NDArray[np.uint8]  #: signals since the last visit, a column a source; only if it listens
+        self.weight: NDArray[np.float16]  #: of signals, in units of the mean signal; likewise
+        self.signal_seconds: NDArray[np.float32]  #: time that ages a copy as a mean signal does; likewise
+        self.signal_age: NDArray[np.float16]  #: minus log of the freshness that it leaves; likewise
+        self._types: dict[str, Any] = {**_COLUMNS, **dict.fromkeys(self._beliefs, np.float32)}
+        if self.listens:
+            self._types["heard"] = np.dtype((np.uint8, N_SOURCES))
+            self._types["weight"] = np.dtype((np.float16, N_SOURCES))
+            self._types["signal_seconds"] = np.float32
+            self._types["signal_age"] = np.float16
+        self.found: NDArray[np.float64]  #: when a page was found; only if first visits lose value
+        if "age" in set(needs):
+            self._types["found"] = np.float64
+        for name, dtype in self._types.items():
             setattr(self, name, np.empty(0, dtype))
         self._grow()
 
     def __len__(self) -> int:
         return self.size
 
-    def load(self, pages: PageColumns, now: float) -> int:
+    def load(self, pages: PageColumns, now: float, prior: Mapping[str, float]) -> int:
         """Fill an empty table; returns how many pages claimed to have been visited in the future."""
         self.size = len(pages.page_id)
-        for name, dtype in _COLUMNS.items():
+        for name, dtype in self._types.items():
             setattr(self, name, np.zeros(self.size, dtype))
         self._grow()
         self._set_hosts(pages.hosts)
@@ -67,13 +97,22 @@ class PageTable:
         self.kind[rows] = pages.kind
         self.importance[rows] = pages.importance
         self.first_factor[rows] = priority_factor(pages.priority)
-        self.change_rate[rows] = pages.change_rate
+        self.change_rate[rows] = np.where(pages.change_rate > 0, pages.change_rate, prior["change_rate"])
+        for name in self._beliefs:
+            known = pages.beliefs.get(name, np.nan)
+            getattr(self, name)[rows] = np.where(np.isnan(known), prior.get(name, 0.0), known)
+        if self.listens:
+            for source, name in enumerate(WEIGHTS):
+                known = pages.beliefs.get(name, np.nan)
+                self.weight[rows, source] = np.where(np.isnan(known), prior.get(name, 1.0), known)
         self.last_visit[rows] = np.minimum(pages.last_visit_at, now)
+        if "found" in self._types:
+            self.found[rows] = np.minimum(pages.discovered_at, now)
         self.wake[rows] = pages.not_before
         self.resting[rows] = (pages.not_before > now) | (pages.status > PageStatus.ACTIVE)
         return int(np.count_nonzero(pages.last_visit_at > now))
 
-    def add(self, record: PageRecord, change_rate: float, now: float) -> int:
+    def add(self, record: PageRecord, beliefs: Mapping[str, float], now: float) -> int:
         """Append a page that was just discovered; returns its row."""
         if self.size == self._room:
             self._grow()
@@ -85,8 +124,11 @@ class PageTable:
         self.kind[row] = record.kind
         self.importance[row] = record.importance
         self.first_factor[row] = priority_factor(np.array(record.priority))
-        self.change_rate[row] = change_rate
+        self.believe(row, dict.fromkeys(self._beliefs, 0.0) | dict.fromkeys(WEIGHTS, 1.0) | dict(beliefs))
         self.last_visit[row] = np.nan
+        self.forget_signals(row)
+        if "found" in self._types:
+            self.found[row] = now
         self.wake[row] = now
         self.taken[row] = self.resting[row] = False
         return row
@@ -95,9 +137,44 @@ class PageTable:
         """Numbers of those of these hosts that have pages."""
         return [self._host_index[host] for host in hosts if host in self._host_index]
 
-    def beliefs(self, rows: NDArray[np.intp] | slice) -> Beliefs:
-        """What is believed of the pages in these rows."""
-        return Beliefs(self.importance[rows].astype(np.float64), self.change_rate[rows].astype(np.float64))
+    def beliefs(self, rows: NDArray[np.intp] | slice, now: float = 0.0, price: float = 0.0) -> Beliefs:
+        """What is believed of the pages in these rows, at some time and price of a fetch."""
+        names = ("importance", "change_rate", *self._beliefs)
+        columns = {name: getattr(self, name)[rows].astype(np.float64) for name in names}
+        if self.listens:
+            columns["signals"] = (self.weight[rows].astype(np.float64) * self.heard[rows]).sum(axis=1)
+        if self._tells_kinds:
+            columns["is_source"] = (self.kind[rows] == _SOURCE).astype(np.float64)
+        if "found" in self._types:
+            columns["age"] = np.maximum(now - self.found[rows], 0.0)
+            columns["price"] = np.full(len(columns["age"]), price)
+        return Beliefs(**columns)
+
+    def believe(self, rows: Any, beliefs: Mapping[str, Any]) -> None:
+        """Note what was learned about pages; what the table has no column for is left out."""
+        for name in ("change_rate", *self._beliefs):
+            if name in beliefs:
+                getattr(self, name)[rows] = beliefs[name]
+        if self.listens:
+            for source, name in enumerate(WEIGHTS):
+                if name in beliefs:
+                    self.weight[rows, source] = beliefs[name]
+
+    def hear(self, rows: NDArray[np.intp], sources: NDArray[np.intp]) -> None:
+        """Pages got a signal each, as many as they are named times."""
+        heard, places = self.heard.reshape(-1), rows * N_SOURCES + sources
+        before = heard[places]
+        np.add.at(heard, places, _ONE)
+        heard[places[heard[places] < before]] = _MOST_HEARD
+
+    def signals_of(self, row: int) -> tuple[int, ...]:
+        """Signals of each source that a page got since its last visit."""
+        return tuple(self.heard[row].tolist()) if self.listens else (0,) * N_SOURCES
+
+    def forget_signals(self, row: int) -> None:
+        """A visit has answered the signals so far."""
+        if self.listens:
+            self.heard[row] = 0
 
     def slices(self, length: int) -> Iterator[slice]:
         """Cut the rows into slices of at most *length*."""
@@ -122,13 +199,13 @@ class PageTable:
         Each gets another length, so that later no call has to copy them all. Memory that was not
         written to is not used yet.
         """
-        for number, (name, dtype) in enumerate(_COLUMNS.items()):
+        for number, (name, dtype) in enumerate(self._types.items()):
             column = getattr(self, name)
             if len(column) == self.size:
                 longer: NDArray[Any] = np.empty(int(self.size * (1.2 + number / 50)) + 256 + number, dtype)
                 longer[: self.size] = column
                 setattr(self, name, longer)
-        self._room = min(len(getattr(self, name)) for name in _COLUMNS)
+        self._room = min(len(getattr(self, name)) for name in self._types)
 
 
 def priority_factor(priority: NDArray[np.int32]) -> NDArray[np.float64]:

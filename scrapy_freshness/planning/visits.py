@@ -1,12 +1,18 @@
 """One planned look at one page: opened by the planner, closed exactly once."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Protocol
 
-from scrapy_freshness.content.measure import Measurement
-from scrapy_freshness.content.profiles import Profile, observe, observe_unchanged, pack, unpack
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_freshness.content.profiles import Profile, observe, pack, unpack
 from scrapy_freshness.content.sketch import divergence
 from scrapy_freshness.estimation.history import extended
-from scrapy_freshness.model import Outcome, PageRecord, PageStatus, VisitRecord
+from scrapy_freshness.estimation.polls import extended_polls
+from scrapy_freshness.estimation.signal_counts import N_SOURCES, extended_counts
+from scrapy_freshness.model import Outcome, PageColumns, PageKind, PageRecord, PageStatus, VisitRecord
+from scrapy_freshness.planning.pauses import doubled
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +41,20 @@ class Visit:
         return f"<Visit {self.record.page_id} {self.url} {state}>"
 
 
+class Content(Protocol):
+    """One version of some content: `content.measure.Measurement`, or what a simulated fetch sees."""
+
+    @property
+    def content_hash(self) -> int:
+        """Signed 64 bits; equal for equal content."""
+        ...
+
+    @property
+    def sketch(self) -> NDArray[np.uint32] | None:
+        """Smallest fragment hashes, ascending; None if fragments are not looked at."""
+        ...
+
+
 @dataclass(slots=True, kw_only=True)
 class Report:
     """What a visit saw."""
@@ -44,13 +64,18 @@ class Report:
     http_status: int | None = None
     etag: str | None = None
     last_modified: str | None = None
-    measurement: Measurement | None = None
+    measurement: Content | None = None
     body_hash: int | None = None
     divergence: float | None = None
     body_bytes: int = 0
     latency_seconds: float | None = None
     callback_failed: bool = False
+    is_unfinished: bool = False  #: the spider has seen the page, but not all that it asked for has been sent
     reason: str = ""  #: of a failure, for logs and stats
+    new_links: int = 0  #: links never seen before that a source showed
+    signals: tuple[int, ...] = (0,) * N_SOURCES  #: of each source, since the visit before; the planner's part
+    page_quality: float | None = None  #: what searchers find on the page; None: not measured
+    quality_gain: float | None = None  #: what they gain by the visit, 0 if nothing; None: not measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +91,20 @@ class Upkeep:
     backoff_max_seconds: float = 3600.0
 
 
+#: How a page stands that is not at its place any more; it is looked at again, ever more rarely.
+_LEFT = {Outcome.GONE: PageStatus.GONE, Outcome.MOVED: PageStatus.MOVED}
 #: Failures in a row after which a page is asked ever more rarely, as one that is gone.
 _PATIENT_FAILURES = 16
 
 
-def updated_record(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRecord:
-    """Return the page's record after a visit; its change rate is estimated separately."""
+def updated_record(
+    record: PageRecord, report: Report, upkeep: Upkeep, usual_wait_seconds: float = 0.0
+) -> PageRecord:
+    """Return the page's record after a visit; its change rate is estimated separately.
+
+    A page that has left is not looked at again before a page usually is: with a small budget, looks at
+    what is gone would otherwise take most of it.
+    """
     if report.outcome is Outcome.IGNORED:
         return replace(
             record, not_before=report.at + _pause(upkeep, record.failures), failures=record.failures + 1
@@ -79,25 +112,22 @@ def updated_record(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRe
     if report.outcome.saw_content:
         return _after_content(record, report, upkeep)
     after = replace(record, visits=record.visits + 1, http_status=report.http_status)
-    after.failures = record.failures + 1
-    was_gone = record.status is PageStatus.GONE
     # A tombstone that could not be looked at is no more urgent than one that is still there.
-    if report.outcome is Outcome.GONE or (was_gone and report.outcome is Outcome.FAILED):
-        if not was_gone:
+    after.status = _LEFT.get(report.outcome, record.status)
+    after.failures = record.failures + 1
+    if after.status in _LEFT.values():
+        if after.status is not record.status:
             after.failures = 1
-        after.status = PageStatus.GONE
-        after.not_before = report.at + doubled(
-            upkeep.gone_recheck_seconds, after.failures - 1, upkeep.gone_recheck_max_seconds
-        )
-    elif report.outcome is Outcome.MOVED:
-        after.status = PageStatus.MOVED
+        first = max(upkeep.gone_recheck_seconds, usual_wait_seconds)
+        longest = max(upkeep.gone_recheck_max_seconds, 4 * usual_wait_seconds)
+        after.not_before = report.at + doubled(first, after.failures - 1, longest)
     else:
         after.not_before = report.at + _pause_after_failure(upkeep, record.failures)
     return after
 
 
 def compared(
-    record: PageRecord, measurement: Measurement, *, min_divergence: float, size: int
+    record: PageRecord, measurement: Content, *, min_divergence: float, size: int
 ) -> tuple[bool, float | None]:
     """Return whether content is another than that of the page's copy, and its divergence if known."""
     if record.content_hash is None:
@@ -106,6 +136,26 @@ def compared(
         return False, 0.0
     moved_by = _divergence_from_copy(record, measurement, size)
     return moved_by is None or moved_by >= min_divergence, moved_by
+
+
+def content_outcome(record: PageRecord, *, changed: bool) -> Outcome:
+    """Return the outcome of a visit that saw the page's content."""
+    if record.last_visit_at is None:
+        return Outcome.FIRST
+    return Outcome.CHANGED if changed else Outcome.UNCHANGED
+
+
+def was_honest(record: PageRecord, report: Report, *, changed: bool) -> bool | None:
+    """Return whether a 304 told the truth, by the full answer that followed; None if that does not tell.
+
+    Content that differs convicts the host only if it comes with the very validator that was sent: with
+    another, the page may have changed between the two answers.
+    """
+    if not changed:
+        return True
+    if record.etag:
+        return False if report.etag == record.etag else None
+    return False if report.last_modified == record.last_modified else None
 
 
 def visit_record(record: PageRecord, report: Report) -> VisitRecord:
@@ -121,23 +171,17 @@ def visit_record(record: PageRecord, report: Report) -> VisitRecord:
     )
 
 
-def doubled(first_seconds: float, times: int, longest_seconds: float) -> float:
-    """A pause that doubles with every failure, up to a limit.
-
-    >>> doubled(5, 0, 60), doubled(5, 3, 60), doubled(5, 2000, 60)
-    (5.0, 40.0, 60.0)
-    """
-    return float(min(first_seconds * 2.0 ** min(times, 60), longest_seconds))
-
-
-def _divergence_from_copy(record: PageRecord, measurement: Measurement, size: int) -> float | None:
-    for profile in reversed(_unpacked(record.profiles)):
+def _divergence_from_copy(record: PageRecord, measurement: Content, size: int) -> float | None:
+    sketch = measurement.sketch
+    if sketch is None:
+        return None
+    for profile in reversed(readable_profiles(record.profiles)):
         if profile.divergence.size == 0 or profile.divergence[-1] == 0:  # its base is the copy
-            return divergence(profile.sketch, measurement.sketch, min(size, profile.size))
+            return divergence(profile.sketch, sketch, min(size, profile.size))
     return None
 
 
-def _unpacked(profiles: bytes) -> tuple[Profile, ...]:
+def readable_profiles(profiles: bytes) -> tuple[Profile, ...]:
     """Profiles of a page; none if they cannot be read, which is no reason to stop a crawl."""
     try:
         return unpack(profiles)
@@ -145,36 +189,64 @@ def _unpacked(profiles: bytes) -> tuple[Profile, ...]:
         return ()
 
 
+def longest_pauses(pages: PageColumns, upkeep: Upkeep) -> NDArray[np.float64]:
+    """Return the longest time for which each page may be left alone, as it stands."""
+    has_left = np.isin(pages.status, list(_LEFT.values()))
+    goes_on_failing = pages.failures > _PATIENT_FAILURES
+    longest: NDArray[np.float64] = np.where(
+        has_left,
+        upkeep.gone_recheck_max_seconds,
+        np.where(goes_on_failing, _longest_pause_of_failing(upkeep), upkeep.backoff_max_seconds),
+    )
+    return longest
+
+
 def _pause_after_failure(upkeep: Upkeep, failures: int) -> float:
     """Pause of a page that fails; one that goes on failing is as good as gone and must not eat the budget."""
     if failures < _PATIENT_FAILURES:
         return _pause(upkeep, failures)
-    longest = max(upkeep.gone_recheck_max_seconds, upkeep.backoff_max_seconds)
+    longest = _longest_pause_of_failing(upkeep)
     return doubled(upkeep.backoff_max_seconds, failures - _PATIENT_FAILURES + 1, longest)
+
+
+def _longest_pause_of_failing(upkeep: Upkeep) -> float:
+    return max(upkeep.gone_recheck_max_seconds, upkeep.backoff_max_seconds)
 
 
 def _pause(upkeep: Upkeep, failures: int) -> float:
     return doubled(upkeep.backoff_seconds, failures, upkeep.backoff_max_seconds)
 
 
+_FIELDS = tuple(each.name for each in fields(PageRecord))
+
+
+def _copy(record: PageRecord) -> PageRecord:
+    """A record of its own; four times as fast as `dataclasses.replace`, once for each visit."""
+    copy = PageRecord.__new__(PageRecord)
+    for name in _FIELDS:
+        setattr(copy, name, getattr(record, name))
+    return copy
+
+
 def _after_content(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRecord:
     changed = report.outcome in (Outcome.CHANGED, Outcome.FIRST)
-    after = replace(
-        record,
-        status=PageStatus.ACTIVE,
-        visits=record.visits + 1,
-        failures=0,
-        not_before=0.0,
-        last_visit_at=report.at,
-        http_status=report.http_status,
-        run_callback=report.callback_failed,
-        profiles=_profiles_after(record, report, upkeep),
-    )
+    after = _copy(record)
+    after.status = PageStatus.ACTIVE
+    after.visits += 1
+    after.failures = 0
+    after.not_before = 0.0
+    after.last_visit_at = report.at
+    after.http_status = report.http_status
+    after.run_callback = report.callback_failed
+    after.profiles = _profiles_after(record, report, upkeep)
     if record.last_visit_at is not None:
-        after.history = extended(
-            record.history, report.at - record.last_visit_at, report.outcome is Outcome.CHANGED
-        )
+        was_changed = report.outcome is Outcome.CHANGED
+        after.history = extended(record.history, report.at - record.last_visit_at, was_changed)
+        after.signalled = extended_counts(record.signalled, record.history, was_changed, report.signals)
         after.changes += report.outcome is Outcome.CHANGED
+        if record.kind is PageKind.SOURCE:
+            after.polls = extended_polls(record.polls, report.at - record.last_visit_at, report.new_links)
+    after.beliefs = record.beliefs | _measured(record, report)
     if changed:
         after.last_change_at = report.at
     if report.measurement is not None:
@@ -186,24 +258,34 @@ def _after_content(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRe
     return after
 
 
+def _measured(record: PageRecord, report: Report) -> dict[str, float]:
+    """What searchers have of the page and of the visit, for the learner, which sees the record next."""
+    found = {}
+    if report.page_quality is not None:
+        found["page_quality"] = report.page_quality
+    if report.quality_gain is not None and record.last_visit_at is not None:
+        found["quality_gain"] = report.quality_gain
+        found["waited_seconds"] = max(report.at - record.last_visit_at, 0.0)
+    return found
+
+
 def _profiles_after(record: PageRecord, report: Report, upkeep: Upkeep) -> bytes:
     """Profiles after a visit: those of a page that is unchanged stay as they are.
 
     Of many visits that find the same version a profile keeps the first and the last. The last is
     known from `last_visit_at`, so it is noted only when a visit finds another version.
     """
-    if report.measurement is None or report.outcome in (Outcome.UNCHANGED, Outcome.NOT_MODIFIED):
+    sketch = report.measurement.sketch if report.measurement else None
+    if sketch is None or report.outcome in (Outcome.UNCHANGED, Outcome.NOT_MODIFIED):
         return record.profiles
-    profiles = _unpacked(record.profiles)
-    if record.last_visit_at is not None:
-        profiles = observe_unchanged(profiles, record.last_visit_at, max_observations=upkeep.profile_length)
     return pack(
         observe(
-            profiles,
+            readable_profiles(record.profiles),
             report.at,
-            report.measurement.sketch,
+            sketch,
             max_profiles=upkeep.max_profiles,
             max_observations=upkeep.profile_length,
             size=upkeep.sketch_size,
+            unchanged_until=record.last_visit_at,
         )
     )

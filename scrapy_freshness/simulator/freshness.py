@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scrapy_freshness.simulator.world import FloatArray
+from scrapy_freshness.simulator.web import FloatArray
 
 
 def fresh_seconds(change_times: FloatArray, visit_times: FloatArray, start: float, end: float) -> float:

@@ -54,6 +54,10 @@ class Database:
         """An engine for this database; the first connection is made when it is used."""
         return self._sqlite_engine(read_only) if self.is_sqlite else self._postgresql_engine(read_only)
 
+    def with_snapshots(self, engine: Engine) -> Engine:
+        """The same engine with transactions that see one snapshot; SQLite has no others."""
+        return engine if self.is_sqlite else engine.execution_options(isolation_level="REPEATABLE READ")
+
     def _sqlite_engine(self, read_only: bool) -> Engine:
         url = URL.create("sqlite", database=":memory:")
         options: dict[str, Any] = {}
@@ -102,9 +106,7 @@ class Database:
             raise StorageError(
                 "PostgreSQL needs a driver that is not installed: pip install 'scrapy-freshness[postgres]'"
             ) from error
-        if read_only:
-            return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-        return engine
+        return engine.execution_options(postgresql_readonly=True) if read_only else engine
 
 
 def _read_mode(path: Path) -> dict[str, str]:

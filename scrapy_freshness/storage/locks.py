@@ -18,6 +18,11 @@ from sqlalchemy.exc import DBAPIError
 from scrapy_freshness.errors import LockedError, StorageError
 from scrapy_freshness.storage.database import Database
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _REMEDY = "wait until it ends or stop it, or give this one another FRESHNESS_DATABASE_URL"
 
 
@@ -47,12 +52,26 @@ def is_locked(database: Database, connection: Connection, spider_id: int | None 
     if database.path is None:
         objects = None if spider_id is None else [spider_id]
         return connection.execute(_HOLDERS, {"objects": objects}).first() is not None
-    if not _lock_file(database.path).exists():
+    lock_file = _lock_file(database.path)
+    if not lock_file.exists():
         return False
+    if not os.access(lock_file, os.W_OK):
+        return _is_locked_for_reader(lock_file)
     try:
         FileCrawlLock(database.path, str(database)).release()
     except LockedError:
         return True
+    return False
+
+
+def _is_locked_for_reader(lock_file: Path) -> bool:
+    """Whether a file that may only be read is locked; where that cannot be found out it counts as free."""
+    if fcntl is not None:
+        with suppress(PermissionError), lock_file.open("rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
     return False
 
 

@@ -11,6 +11,7 @@ from scrapy_freshness.storage.schema import (
     host,
     page,
     page_detail,
+    page_group,
     spider,
     visit,
     visit_count,
@@ -72,7 +73,10 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
     adopted = connection.execute(update(page).where(page.c.spider_id == old).values(spider_id=heir)).rowcount
     for statement in _MOVE_COUNTS:
         connection.execute(text(statement), {"old": old, "heir": heir})
-    for table in (visit_count, fetch_count):
+    known = select(page_group.c.name).where(page_group.c.spider_id == heir)
+    inherits = (page_group.c.spider_id == old) & page_group.c.name.not_in(known)
+    connection.execute(update(page_group).where(inherits).values(spider_id=heir))
+    for table in (visit_count, fetch_count, page_group):
         connection.execute(delete(table).where(table.c.spider_id == old))
     has_state = select(func.count()).select_from(crawl).where(crawl.c.spider_id == heir)
     if not connection.scalar(has_state):

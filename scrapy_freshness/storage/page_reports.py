@@ -65,15 +65,12 @@ class PageFilter:
 
 ANY_PAGE = PageFilter()
 
+_NO_ORDER = ("page_id", "fingerprint", "spider_id", "host_id", "last_visit_id", "url", "beliefs")
 #: What pages can be sorted by.
 PAGE_ORDERS: dict[str, ColumnElement[Any]] = {
     "url": url_start,
     "host": host.c.name,
-    **{
-        column.name: column
-        for column in page.c
-        if column.name not in ("page_id", "fingerprint", "spider_id", "host_id", "last_visit_id", "url")
-    },
+    **{column.name: column for column in page.c if column.name not in _NO_ORDER},
 }
 _MAY_BE_MISSING = {column.name for column in page.c if column.nullable}
 

@@ -1,6 +1,6 @@
 """Read what the crawl needs: columns for planning at the start, records for the visits about to begin."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,13 +9,14 @@ from sqlalchemy import ColumnElement, Connection, ScalarSelect, Table, and_, fun
 
 from scrapy_freshness.model import CrawlState, HostRecord, PageColumns, PageRecord
 from scrapy_freshness.storage.bulk import BulkSelect
-from scrapy_freshness.storage.rows import clean, record_query, records_from
+from scrapy_freshness.storage.rows import beliefs_from, clean, record_query, records_from
 from scrapy_freshness.storage.schema import (
     PAGE_IDS_PER_SPIDER,
     URL_INDEXED,
     crawl,
     host,
     page,
+    page_group,
     spider,
     url_start,
 )
@@ -34,6 +35,7 @@ _COLUMNS: dict[str, DTypeLike] = {
     "discovered_at": np.float64,
     "last_visit_at": np.float64,
     "not_before": np.float64,
+    "failures": np.int32,
     "change_rate": np.float32,
 }
 
@@ -43,20 +45,49 @@ _select_records = BulkSelect(record_query, page.c.page_id)
 def load_pages(connection: Connection, spider_name: str) -> PageColumns:
     """The numbers of all pages of a spider; never more than a chunk of them as Python objects."""
     own = page.c.spider_id == number_of(spider, clean(spider_name))
-    query = select(*(page.c[name] for name in _COLUMNS)).where(own)
+    query = select(*(page.c[name] for name in _COLUMNS), page.c.beliefs).where(own)
+    beliefs = _Beliefs()
     chunks: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, dtype)] for name, dtype in _COLUMNS.items()}
     with connection.execute(query.execution_options(yield_per=CHUNK)) as result, np.errstate(over="ignore"):
         for rows in result.partitions():
             # Whole columns at a time: an array of rows takes ten times as long.
-            for (name, dtype), values in zip(_COLUMNS.items(), zip(*rows, strict=True), strict=True):
+            *numbers, texts = zip(*rows, strict=True)
+            for (name, dtype), values in zip(_COLUMNS.items(), numbers, strict=True):
                 chunks[name].append(np.array(values, dtype))
+            beliefs.add(texts)
     # One column after the other, so that the chunks of only one are there twice.
     columns = {name: np.concatenate(chunks.pop(name)) for name in _COLUMNS}
     host_ids, positions = np.unique(columns.pop("host_id"), return_inverse=True)
     names = {row.id: row.name for row in connection.execute(select(host.c.id, host.c.name))}
     return PageColumns(
-        hosts=[names[number] for number in host_ids.tolist()], host=positions.astype(np.int32), **columns
+        hosts=[names[number] for number in host_ids.tolist()],
+        host=positions.astype(np.int32),
+        beliefs=beliefs.columns(),
+        **columns,
     )
+
+
+class _Beliefs:
+    """Gathers the beliefs of pages by name; most crawls have none beside the change rate."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._rows: dict[str, list[int]] = {}
+        self._values: dict[str, list[float]] = {}
+
+    def add(self, texts: Sequence[str | None]) -> None:
+        for row, text in enumerate(texts, self._size):
+            if text is not None:
+                for name, value in beliefs_from(text).items():
+                    self._rows.setdefault(name, []).append(row)
+                    self._values.setdefault(name, []).append(value)
+        self._size += len(texts)
+
+    def columns(self) -> dict[str, NDArray[np.float32]]:
+        columns = {name: np.full(self._size, np.nan, np.float32) for name in self._rows}
+        for name, column in columns.items():
+            column[self._rows[name]] = self._values[name]
+        return columns
 
 
 def load_records(connection: Connection, page_ids: Iterable[int]) -> list[PageRecord]:
@@ -68,6 +99,13 @@ def load_hosts(connection: Connection) -> list[HostRecord]:
     """What is kept about every host."""
     query = select(host.c.name.label("host"), *list(host.c)[2:])
     return [HostRecord(**row) for row in connection.execute(query).mappings()]
+
+
+def load_groups(connection: Connection, spider_name: str) -> dict[str, bytes]:
+    """What was learned of the groups of a spider's pages, by the name of the group."""
+    own = page_group.c.spider_id == number_of(spider, clean(spider_name))
+    rows = connection.execute(select(page_group.c.name, page_group.c.state).where(own))
+    return {name: bytes(state) for name, state in rows}
 
 
 def load_states(connection: Connection) -> list[CrawlState]:

@@ -9,8 +9,10 @@ whole batch for one value, and the two databases must keep the same:
   missing, else the default of the field. Status codes and priorities are cut to what their columns hold.
 """
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Any
 
 from sqlalchemy import RowMapping, select
@@ -48,6 +50,7 @@ def page_row(
         status_code(record.http_status),
         last_visit_id,
         clean(record.url),
+        beliefs_text(record.beliefs),
     )
 
 
@@ -63,6 +66,8 @@ def detail_row(record: PageRecord) -> tuple[object, ...]:
         int(record.run_callback),  # a bool takes the driver of SQLite longer
         record.history,
         record.profiles,
+        record.signalled or None,
+        record.polls or None,
     )
 
 
@@ -112,6 +117,9 @@ def records_from(rows: Iterable[Iterable[Any]]) -> list[PageRecord]:
         record.status = PageStatus(record.status)
         record.kind = PageKind(record.kind)
         record.run_callback = bool(record.run_callback)
+        record.beliefs = beliefs_from(record.beliefs)  # type: ignore[arg-type]
+        record.signalled = record.signalled or b""
+        record.polls = record.polls or b""
     return records
 
 
@@ -129,6 +137,25 @@ def visits_from(rows: Iterable[RowMapping]) -> list[VisitRecord]:
         )
         for row in rows
     ]
+
+
+def beliefs_text(beliefs: Mapping[str, float]) -> str | None:
+    """Beliefs as JSON, without those that are no finite numbers; None if there are none."""
+    kept = {name: float(value) for name, value in beliefs.items() if isfinite(value)}
+    return json.dumps(kept, separators=(",", ":")) if kept else None
+
+
+def beliefs_from(text: str | None) -> dict[str, float]:
+    """Beliefs from JSON; none if somebody has written something else there.
+
+    >>> beliefs_from('{"plateau":0.5}'), beliefs_from(None), beliefs_from("[1]")
+    ({'plateau': 0.5}, {}, {})
+    """
+    try:
+        found = json.loads(text) if text else {}
+        return {str(name): float(value) for name, value in found.items()}
+    except (AttributeError, TypeError, ValueError):
+        return {}
 
 
 def clean(text: str) -> str:

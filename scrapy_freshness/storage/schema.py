@@ -91,6 +91,7 @@ page = Table(
     Column("http_status", SmallInteger),
     Column("last_visit_id", BigInteger),  # the head of the page's list of visits
     Column("url", Text, nullable=False),
+    Column("beliefs", Text),  # JSON, of policies that believe more than the change rate
     # The fingerprint first: no index starts with the spider, so that reading all its pages is a plain scan.
     UniqueConstraint("fingerprint", "spider_id"),
 )
@@ -112,6 +113,17 @@ page_detail = Table(
     Column("run_callback", Boolean, nullable=False),
     Column("history", LargeBinary, nullable=False),
     Column("profiles", LargeBinary, nullable=False),
+    Column("signalled", LargeBinary),
+    Column("polls", LargeBinary),
+)
+
+page_group = Table(
+    "page_group",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("state", LargeBinary, nullable=False),  # what estimators have learned of all its pages
+    PrimaryKeyConstraint("spider_id", "name"),
 )
 
 visit = Table(

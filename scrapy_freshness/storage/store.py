@@ -27,6 +27,7 @@ class Store:
     def __init__(self, database: Database, engine: Engine) -> None:
         self.database = database
         self._engine = engine
+        self._reading_engine = database.with_snapshots(engine)
         self._writing_engine = engine.execution_options(writes=True)
         self._writer = BatchWriter()
         self._lock: locks.CrawlLock | None = None
@@ -124,6 +125,11 @@ class Store:
         with self.reading() as connection:
             return reading.load_hosts(connection)
 
+    def load_groups(self, spider_name: str) -> dict[str, bytes]:
+        """What was learned of groups of pages of a spider, by name."""
+        with self.reading() as connection:
+            return reading.load_groups(connection, spider_name)
+
     def load_state(self, spider_name: str) -> CrawlState | None:
         """What the last crawl of a spider said about itself."""
         with self.reading() as connection:
@@ -149,7 +155,7 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection that sees one snapshot of the database; for this room only."""
-        with our_errors(self.database), self._engine.begin() as connection:
+        with our_errors(self.database), self._reading_engine.begin() as connection:
             yield connection
 
     # Writing

@@ -20,7 +20,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "last_visit_utc": "the same as text",
         "last_change_at": "last visit that found a change",
         "last_change_utc": "the same as text",
-        "not_before": "earliest next visit, after failures and for pages that are gone",
+        "not_before": "earliest next visit, after failures and for pages gone or moved",
         "not_before_utc": "the same as text",
         "visits": "visits so far",
         "changes": "changes found so far",
@@ -39,7 +39,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "blocked_until_utc": "the same as text",
         "failures": "back-offs in a row",
         "audits": "unconditional visits made to check the host's 304 answers",
-        "false_not_modified": "audits that found a change which a 304 would have hidden",
+        "false_not_modified": "audits that found other content with the validator that had got the 304",
     },
     "v_visits": {
         "visit_id": "number of the visit",

@@ -21,6 +21,7 @@ from scrapy_freshness.storage.schema import (
     host,
     page,
     page_detail,
+    page_group,
     spider,
     visit,
     visit_count,
@@ -41,6 +42,7 @@ _upsert_pages = upsert(
 _upsert_details = upsert(page_detail, page_detail.c.keys(), ["page_id"], replacing(page_detail.c.keys()[1:]))
 _upsert_hosts = upsert(host, host.c.keys()[1:], ["name"], replacing(host.c.keys()[2:]))
 _upsert_state = upsert(crawl, crawl.c.keys(), ["spider_id"], replacing(crawl.c.keys()[1:]))
+_upsert_groups = upsert(page_group, page_group.c.keys(), ["spider_id", "name"], replacing(["state"]))
 _insert_visits = BulkInsert(visit, visit.c.keys())
 _count_visits = upsert(
     visit_count,
@@ -86,6 +88,8 @@ class BatchWriter:
             last_visits = _log_visits(connection, batch.visits, known)
             self._write_pages(connection, spider_id, pages, known, last_visits)
             _count(connection, spider_id, batch)
+            groups = {clean(name): state for name, state in batch.groups.items()}
+            _upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
             if batch.state is not None:
                 _upsert_state(connection, [_state_row(spider_id, batch.state)])
         except BaseException:

@@ -10,18 +10,22 @@ close to the best possible share of requests that meet a fresh copy.
 
 References
 ----------
-.. [1] Busa-Fekete et al.: Optimal scheduling of web crawls with noisy change-indicating signals,
-   section 5, V_GREEDY (whose denominator is Delta).
+.. [1] Busa-Fekete et al.: A scalable crawling algorithm utilizing noisy change-indicating signals,
+   section 5.1, V_GREEDY (whose denominator is Delta).
 """
 
+from typing import ClassVar
+
 import numpy as np
-from scipy.special import gammainc, gammaincinv
 
 from scrapy_freshness.value.contract import Beliefs, FloatArray
+from scrapy_freshness.value.saturation import saturates_at, saturating
 
 
 class Greedy:
-    """V = (mu/Delta) * R1(Delta * elapsed), with R1(x) = P(2, x), the regularised incomplete gamma."""
+    """V = (mu/Delta) * R1(Delta * elapsed)."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
 
     def value(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Value of a crawl.
@@ -30,9 +34,7 @@ class Greedy:
         >>> Greedy().value(page, np.array([3.0])).round(8)
         array([0.8843492])
         """
-        bound = beliefs.importance / beliefs.change_rate
-        gained: FloatArray = bound * gammainc(2, beliefs.change_rate * elapsed)
-        return gained
+        return saturating(self.first_value(beliefs), beliefs.change_rate, elapsed)
 
     def first_value(self, beliefs: Beliefs) -> FloatArray:
         """A page without a copy is stale for sure: the limit of V for an infinitely old copy."""
@@ -40,12 +42,11 @@ class Greedy:
 
     def elapsed_at(self, beliefs: Beliefs, price: float) -> FloatArray:
         """Inverse of the value; a page with mu/Delta <= price is never worth it."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(beliefs.importance > 0, price * beliefs.change_rate / beliefs.importance, np.inf)
-        never = share >= 1
-        elapsed: FloatArray = gammaincinv(2, np.where(never, 0.0, share)) / beliefs.change_rate
-        elapsed[never] = np.inf
-        return elapsed
+        return saturates_at(self.first_value(beliefs), beliefs.change_rate, price)
+
+    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
+        """0: signals are not listened to."""
+        return np.zeros(len(beliefs))
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Probability of no change since the last visit."""

@@ -1,15 +1,16 @@
 """Uniform: every page in turn, whatever it is worth and however often it changes."""
 
+from typing import ClassVar
+
 import numpy as np
 
-from scrapy_freshness.value.contract import Beliefs, FloatArray
-
-#: A page without a copy counts as this old: older than any copy.
-_FIRST_SECONDS = 1e10
+from scrapy_freshness.value.contract import FIRST_SECONDS, Beliefs, FloatArray
 
 
 class Uniform:
     """V = elapsed: the arg max is the page that waited longest."""
+
+    needs: ClassVar[frozenset[str]] = frozenset()
 
     def value(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Seconds since the last visit.
@@ -22,11 +23,15 @@ class Uniform:
 
     def first_value(self, beliefs: Beliefs) -> FloatArray:
         """More than any page that has been visited."""
-        return np.full(len(beliefs.change_rate), _FIRST_SECONDS)
+        return np.full(len(beliefs), FIRST_SECONDS)
 
     def elapsed_at(self, beliefs: Beliefs, price: float) -> FloatArray:
         """The price itself, which is an interval."""
-        return np.full(len(beliefs.change_rate), price)
+        return np.full(len(beliefs), price)
+
+    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
+        """0: signals are not listened to."""
+        return np.zeros(len(beliefs))
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Probability of no change since the last visit."""

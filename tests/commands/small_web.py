@@ -93,7 +93,7 @@ def news_pages() -> list[PageRecord]:
         page(NEW, 1.0, None, status=PageStatus.NEW, http_status=None, history=b"", **never),
         page(GONE, 20 * HOUR, 30 * HOUR, status=PageStatus.GONE, http_status=404, not_before=NOW + 24 * HOUR),
         page(SUSPENDED, 20 * HOUR, 30 * HOUR, status=PageStatus.SUSPENDED),
-        page(MOVED, 20 * HOUR, None, status=PageStatus.MOVED, http_status=301),
+        page(MOVED, 20 * HOUR, None, status=PageStatus.MOVED, http_status=301, not_before=NOW + 12 * HOUR),
         page(FAILING, 20 * HOUR, 50 * HOUR, failures=3, http_status=500, not_before=NOW + 600),
         page(WAITING, 20 * HOUR, 50 * HOUR),
         page(LIED_TO, 20 * HOUR, 50 * HOUR, history=b"", visits=1, changes=0),

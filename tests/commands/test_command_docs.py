@@ -66,3 +66,17 @@ def test_the_columns_of_an_export_are_documented(freshness: Callable[..., Answer
 
     assert set(pages) == set(VIEWS["v_pages"]) | documented("export")
     assert set(visits) == set(VIEWS["v_visits"])
+
+
+def test_the_keys_of_a_replay_are_documented(freshness: Callable[..., Answer], tmp_path: Path) -> None:
+    trace = tmp_path / "hub.jsonl"
+    links = [[f"http://x/{number}"] for number in range(5)]
+    trace.write_text(
+        "".join(
+            json.dumps({"page": "a:1", "t": 3600 * hour, "kind": "change", "links": links[hour:]}) + "\n"
+            for hour in range(5)
+        )
+    )
+    rows = freshness("replay", str(trace), "--policy", "fixed", "--budget", "1/h", "--json").json
+
+    assert set(paths(rows)) == {f"[].{key}" for key in documented("replay")}

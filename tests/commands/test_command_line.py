@@ -108,17 +108,22 @@ def test_wrong_usage_has_exit_code_2_and_no_traceback(project: Path, arguments: 
     answer = scrapy("freshness", *arguments, folder=project)
 
     assert answer.exit_code == 2
-    assert "error:" in answer.err
+    assert "error:" in answer.err or answer.err.startswith("scrapy freshness: ")
     assert "Traceback" not in answer.err
 
 
 @pytest.mark.parametrize("arguments", [["--visits", "few", SLOW], [], ["-s", "NONSENSE", SLOW]], ids=str)
-def test_wrong_options_are_usage_errors(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_options_are_one_line_that_names_the_help(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stopped:
         parse(import_module("scrapy_freshness.commands.show"), "show", arguments)
 
     assert stopped.value.code == 2
-    assert capsys.readouterr().err.startswith("usage: scrapy freshness show")
+    err = capsys.readouterr().err
+    assert err.startswith("scrapy freshness: ")
+    assert err.endswith("(see `scrapy freshness show -h`)\n")
+    assert len(err.splitlines()) == 1
 
 
 def test_an_error_is_one_line_and_exit_code_1(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from scrapy_freshness.config import Config
 from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
 from scrapy_freshness.model import PageColumns, PageStatus
 from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.learning import RateLearner
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import policy_named
 from scrapy_freshness.storage.store import Store
@@ -30,7 +31,7 @@ def terms(policy: str = "greedy", price: float = PRICE) -> Terms:
         budget_per_second=1.0,
         price=price,
         min_interval=1.0,
-        prior_rate=PriorPoints().rate,
+        prior={"change_rate": PriorPoints().rate},
         blocked_until={"paused.example": NOW + 180},
     )
 
@@ -40,7 +41,7 @@ def test_values_are_those_of_the_planner(columns: PageColumns, policy: str) -> N
     planner = Planner(
         policy_named(policy),
         Hosts(5, 3600),
-        lambda histories: estimate_change_rates(histories, PriorPoints()),
+        RateLearner(lambda histories: estimate_change_rates(histories, PriorPoints())),
     )
     planner.load(columns, next_page_id=100, now=NOW)
     planner.start(NOW, price=PRICE)

@@ -1,5 +1,6 @@
 """`scrapy freshness show URL`."""
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -137,6 +138,25 @@ def test_what_cannot_be_read_is_said(freshness: Run, web_url: str) -> None:
     (shown,) = freshness("show", broken.url, "--json").json["pages"]
     assert shown["history"] is None
     assert shown["profiles"] is None
+
+
+def test_secrets_of_a_request_are_not_shown(freshness: Run, web_url: str) -> None:
+    request = {
+        "headers": {"Authorization": ["Basic bWU6c2VjcmV0"], "cookie": ["secret=1"], "Accept": ["text/html"]},
+        "cookies": {"session": "secret"},
+    }
+    private = page("http://a.example/private", HOUR, HOUR, page_id=51, request=json.dumps(request))
+    with Store.open(web_url) as store:
+        store.save("news", Batch(pages=[private]))
+
+    (shown,) = freshness("show", private.url, "--json").json["pages"]
+    assert shown["request"] == {
+        "headers": {"Authorization": "***", "cookie": "***", "Accept": ["text/html"]},
+        "cookies": "***",
+    }
+    out = freshness("show", private.url).out
+    assert "secret" not in out
+    assert "Basic" not in out
 
 
 def test_the_page_fits_a_narrow_terminal(freshness: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,7 +120,8 @@ def test_a_page_that_is_visited_as_often_as_allowed_needs_no_budget(why: Run) ->
         (GONE, "It is gone (HTTP 404): it is looked at again after a while"),
         (GONE, "The next visit is expected in 24 h"),
         (SUSPENDED, "Its callback is no method of the spider any more"),
-        (MOVED, "It redirects for good (HTTP 301)"),
+        (MOVED, "It redirects for good (HTTP 301) to a page of its own"),
+        (MOVED, "The next visit is expected in 12 h"),
         (FAILING, "The last 3 visits failed, the last with HTTP 500; the next may begin in 10 min"),
         (WAITING, "Its host paused.example is in back-off after 4 refusals in a row, which ends in 3 min"),
         (LIED_TO, "are not believed: 3 of 10 that were checked were false"),
@@ -142,7 +143,7 @@ def test_each_spiders_page_is_explained(freshness: Run) -> None:
     pages = freshness("why", SHARED, "--json").json["pages"]
 
     assert [page["spider"] for page in pages] == ["news", "shop"]
-    assert pages[1]["policy"] == "greedy"
+    assert pages[1]["policy"] == "greedy-expected"
 
 
 def test_the_policy_in_force_decides(freshness: Run) -> None:

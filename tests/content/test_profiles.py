@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_freshness.content.profiles import Profile, observe, observe_unchanged, pack, unpack
+from scrapy_freshness.content.profiles import Profile, observe, pack, unpack
 from scrapy_freshness.content.sketch import divergence, sketch
 
 DAY = 86_400.0
@@ -83,15 +83,18 @@ def test_an_unchanging_page_has_one_observation():
 
 
 @given(VERSIONS)
-def test_a_visit_without_a_sketch_counts_like_one_that_found_the_same(versions):
-    profiles: tuple[Profile, ...] = ()
+def test_visits_that_find_nothing_changed_need_not_be_noted_one_by_one(versions):
+    limits = {**LIMITS, "max_observations": 1000}
+    each: tuple[Profile, ...] = ()
+    last: tuple[Profile, ...] = ()
+    seen_at = None
     for number, found in enumerate(versions):
-        profiles = observe(profiles, START + number * DAY, found, **LIMITS)
-        later = START + number * DAY + DAY / 2
-        again = observe(profiles, later, found, **LIMITS)
-        profiles = observe_unchanged(profiles, later, max_observations=12)
-
-        assert list(map(pairs, profiles)) == list(map(pairs, again))
+        now = START + number * DAY
+        each = observe(each, now, found, **limits)
+        last = observe(last, now, found, unchanged_until=seen_at, **limits)
+        assert list(map(pairs, last)) == list(map(pairs, each))
+        for seen_at in (now + DAY / 3, now + DAY / 2):
+            each = observe(each, seen_at, found, **limits)
 
 
 @given(VERSIONS, st.integers(1, 6))
@@ -129,7 +132,8 @@ def test_thinning_keeps_the_ends_and_widens_the_bounds_least(replaced, most):
     everything = [version(*range(count, 200 + count)) for count in (0, *replaced)]
     profiles = walk(everything, step=1.0, max_profiles=1000, max_observations=1000, size=1000)[:1]
     full = profiles[0]
-    (thin,) = observe_unchanged(profiles, full.base_at + len(replaced), max_observations=most)
+    limits = {"max_profiles": 1000, "max_observations": most, "size": 1000}
+    thin, *_ = observe(profiles, full.base_at + len(replaced), everything[-1], **limits)
 
     assert thin.elapsed.size == min(full.elapsed.size, most)
     assert thin.elapsed[[0, -1]].tolist() == full.elapsed[[0, -1]].tolist()
@@ -187,8 +191,8 @@ def test_the_stored_form_is_the_same_for_ever():
     profiles = walk([version(1, 2), version(2, 3)], start=1000.0, step=1.0)
 
     assert pack(profiles).hex() == (
-        "010221713dc8030000000100000002000000030000000000000000408f4040000100c00000803fab"
-        "aa2a3f0000000000488f404000000060"
+        "01027b2221f303000000010000000200000003000000c0600000000000408f40400001000000803f"
+        "abaa2a3f0000000000488f4040000000"
     )
     assert unpack(b"") == ()
 

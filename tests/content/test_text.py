@@ -65,6 +65,65 @@ def test_how_words_are_set_apart_does_not_matter(words, gap):
     assert visible_text(gap.join(words)) == " ".join(words)
 
 
+ELEMENTS = st.sampled_from(["p", "div", "b", "li", "span", "h1", "section", "I", "a", "small", "article"])
+ATTRIBUTES = st.sampled_from(
+    [
+        "",
+        " class=x",
+        ' title="a > b"',
+        " alt='<p>'",
+        ' data-a = "it\'s"',
+        " q=it's",
+        " a=1 b",
+        "\n\tid=a ",
+        " /",
+    ]
+)
+UNSEEN = st.sampled_from(
+    [
+        "<script>if (a < b && c > d) { e('</p>') }</script>",
+        "<style>p > a { }</style>",
+        "<SCRIPT src='a>b'></SCRIPT >",
+        "<!-- a > b -- c <p> -->",
+        "<!---->",
+        "<br>",
+        "<img src=a.png alt='unseen'/>",
+        "<noscript><p>unseen</p></noscript>",
+        "<iframe src=b><b>unseen</iframe>",
+        "<?php unseen ?>",
+    ]
+)
+TEXTS = st.sampled_from(
+    ["It rains ", "a&amp;b", "1 < 2 ", " ", "&nbsp;", "caf\u00e9", "&#x4e1c;&#20140", "&lt;b&gt;", ">", "\n"]
+)
+
+
+def element(children):
+    def made(name, attributes, inner):
+        return f"<{name}{attributes}>{''.join(inner)}</{name}>"
+
+    return st.builds(made, ELEMENTS, ATTRIBUTES, st.lists(children, max_size=4))
+
+
+PAGES = st.lists(st.recursive(TEXTS | UNSEEN, element, max_leaves=20), max_size=6).map("".join)
+
+
+@given(PAGES)
+def test_reading_without_a_tree_finds_the_text_of_the_tree(html):
+    page = f"<!doctype html><html lang=en><head><title>T</title></head><body>{html}</body></html>"
+
+    assert visible_text(page) == visible_text(page, exclude=["no-such-element"])
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["<", "<!--", "<script>", "<a b='", '<a b="', "<title", "<title>", "</", "<p a=", "<!-", "hidden", "<s"],
+)
+def test_hostile_pages_are_read_in_linear_time(unit):
+    """A quadratic reader would need minutes for a megabyte of these."""
+    visible_text(unit * (1_000_000 // len(unit)))
+
+
 @given(WORDS)
 def test_entities_are_read_as_characters(words):
     html = " ".join("".join(f"&#{ord(character)};" for character in word) for word in words)

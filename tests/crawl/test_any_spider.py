@@ -1,8 +1,5 @@
 """Any existing spider works unchanged, and its pages are visited again with what they need."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 from crawling import crawl, start_crawl
@@ -85,6 +82,44 @@ def test_revisits_have_callback_cb_kwargs_and_meta_after_a_restart(site: Site, t
     assert {(item["shelf"], item["colour"]) for item in second.items} == {(3, "red")}
     assert len({item["depth"] for item in second.items}) == 1
     assert {asked.headers.get("X-Asked") for asked in site.asked("/detail")} == {"politely"}
+
+
+def test_the_first_visit_is_made_with_the_very_request_that_the_spider_made(
+    site: Site, tmp_path: Path
+) -> None:
+    spider = """
+    import scrapy
+
+    class ShopRequest(scrapy.Request):
+        attributes = (*scrapy.Request.attributes, "shop")
+
+        def __init__(self, *args, shop=None, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.shop = shop
+
+    class ShopSpider(scrapy.Spider):
+        name = "shop"
+
+        def parse(self, response):
+            meta = {"_shelf": 3, "colour": "red"}
+            self.made = ShopRequest(response.urljoin("/detail"), self.parse_detail, meta=meta, shop="books")
+            self.made.note = "not copied by Scrapy, either"
+            yield self.made
+
+        def parse_detail(self, response):
+            request, meta = response.request, response.meta
+            yield {"url": response.url, "is_very": request is self.made, "shop": request.shop,
+                   "shelf": meta.get("_shelf"), "colour": meta.get("colour")}
+    """
+    site.pages |= {"/": html(), "/detail": lambda headers, count: Answer(html(text=f"version {count}"))}
+    some = {"FRESHNESS_META_KEYS": ["_shelf"]}
+
+    done = crawl(tmp_path, site.url(), spider=spider, seconds=2, settings=some)
+
+    first, *later = [(item["is_very"], item["shop"], item["shelf"], item["colour"]) for item in done.items]
+    assert first == (True, "books", 3, "red")
+    assert len(later) > 1
+    assert set(later) == {(False, "books", 3, None)}
 
 
 def test_requests_that_are_not_pages_keep_their_ordinary_ways(site: Site, tmp_path: Path) -> None:
@@ -216,6 +251,35 @@ def test_a_callback_that_raises_sees_its_page_again(site: Site, tmp_path: Path) 
     assert len(done.items) == 1
 
 
+def test_an_item_that_a_pipeline_fails_on_is_made_again(site: Site, tmp_path: Path) -> None:
+    spider = """
+    import pathlib
+    import scrapy
+
+    class Store:
+        def process_item(self, item):
+            marker = pathlib.Path("failed-once")
+            if not marker.exists():
+                marker.touch()
+                raise OSError("the shop's database is down")
+            return item
+
+    class ShopSpider(scrapy.Spider):
+        name = "shop"
+        custom_settings = {"ITEM_PIPELINES": {"spider_of_test.Store": 300}}
+
+        def parse(self, response):
+            yield {"url": response.url}
+    """
+    site.pages |= {"/": html()}
+
+    done = crawl(tmp_path, site.url(), spider=spider, seconds=2)
+
+    assert done.stat("freshness/callback_failed") == 1
+    assert len(done.items) == 1
+    assert done.stat("freshness/visits/unchanged") > 1
+
+
 def test_a_callback_that_is_gone_suspends_its_pages(site: Site, tmp_path: Path) -> None:
     spider = """
     import scrapy
@@ -275,21 +339,3 @@ def test_a_crawl_that_tracks_nothing_ends_by_itself(site: Site, tmp_path: Path) 
 
     assert {item["url"] for item in done.items} == {site.url(), site.url("/a")}
     assert done.returncode == 0
-
-
-def test_scrapy_fetch_is_left_alone(site: Site, tmp_path: Path) -> None:
-    site.pages |= {"/": html(text="fetched")}
-    (tmp_path / "one_line.py").write_text('ADDONS = {"scrapy_freshness.Addon": 500}\n')
-
-    fetched = subprocess.run(
-        [sys.executable, "-m", "scrapy", "fetch", "--nolog", site.url()],
-        cwd=tmp_path,
-        env={**os.environ, "SCRAPY_SETTINGS_MODULE": "one_line", "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-
-    assert "fetched" in fetched.stdout
-    assert not list(tmp_path.glob("*.db"))

@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -456,6 +457,39 @@ def test_visits_are_kept_until_the_database_can_be_written_again(
     assert visits_kept(troubles.folder / name) == len(troubles.site.asked(f"/{name}"))
     assert integrity(troubles.folder / name) == ["ok"]
     assert "Traceback" not in done.log
+
+
+def test_visits_are_written_once_and_with_their_pages_whatever_becomes_of_reads(
+    site: Site, tmp_path: Path
+) -> None:
+    spider = """
+    import itertools
+    from scrapy_freshness.errors import StorageError
+    from scrapy_freshness.storage.store import Store
+
+    save, load_records, reads = Store.save, Store.load_records, itertools.count()
+
+    def checked_save(store, spider, batch):
+        if {visit.page_id for visit in batch.visits} - {page.page_id for page in batch.pages}:
+            print("a visit without its page")
+        save(store, spider, batch)
+
+    def failing_load(store, page_ids):
+        if next(reads) % 20 == 10:
+            raise StorageError("this time not")
+        return load_records(store, page_ids)
+
+    Store.save, Store.load_records = checked_save, failing_load
+    """
+    links = [f"/{number}" for number in range(200)]
+    site.pages |= {"/": html(*links), **{link: html() for link in links}}
+    settings = {"FRESHNESS_CACHE_PAGES": 1, "FRESHNESS_BUDGET": "100/s"}
+
+    done = crawl(tmp_path, site.url(), spider=textwrap.dedent(spider) + FOLLOW, seconds=6, settings=settings)
+
+    assert done.stat("freshness/read_failed") > 2
+    assert "a visit without its page" not in done.log
+    assert visits_kept(tmp_path) == len(site.log)
 
 
 def test_a_crawl_whose_database_cannot_be_written_for_long_closes_itself(troubles: Troubles) -> None:

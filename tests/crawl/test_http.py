@@ -2,7 +2,8 @@
 
 import itertools
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from email.utils import formatdate
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def test_a_host_whose_304s_lie_is_not_asked_with_validators_any_more(site: Site,
 
     site.pages |= {"/": lie}
 
-    done = crawl(tmp_path, site.url(), seconds=3)
+    done = crawl(tmp_path, site.url(), seconds=3, settings={"FRESHNESS_AUDIT_SHARE": 1e-6})
 
     # The first 304 is audited at once: it hides a change.
     conditional = ["If-None-Match" in asked.headers for asked in site.asked("/")]
@@ -71,6 +72,73 @@ def test_a_host_whose_304s_lie_is_not_asked_with_validators_any_more(site: Site,
         (host,) = store.load_hosts()
     assert (host.audits, host.false_not_modified) == (1, 1)
     assert len(done.items) > 3
+
+
+def test_fields_and_not_the_page_around_them_tell_whether_a_304_was_false(site: Site, tmp_path: Path) -> None:
+    spider = """
+    import scrapy
+
+    class ShopSpider(scrapy.Spider):
+        name = "shop"
+
+        def parse(self, response):
+            visit = response.meta["freshness_visit"]
+            self.logger.info("told %s %s", visit.changed, visit.divergence)
+            yield {"url": response.url, "price": response.css("b::text").get()}
+    """
+
+    def noisy(price: Callable[[int], int]) -> Page:
+        def answer(headers: Mapping[str, str], count: int) -> Answer:
+            if headers.get("If-None-Match") == 'W/"1"':
+                return Answer(status=304, headers={"ETag": 'W/"1"'})
+            body = f"<b>{price(count)}</b> seen {count} times"
+            return Answer(body, headers={"ETag": 'W/"1"'})
+
+        return answer
+
+    site.pages |= {"127.0.0.1/": noisy(lambda count: 5), "127.0.0.2/": noisy(lambda count: count)}
+    settings = {"FRESHNESS_FRAGMENT_FIELDS": ["price"], "FRESHNESS_AUDIT_SHARE": 0.5}
+
+    done = crawl(tmp_path, site.url(), site.url(host=1), spider=spider, seconds=3, settings=settings)
+
+    with done.store() as store:
+        honest, liar = store.load_hosts()
+    assert honest.audits > 1
+    assert honest.false_not_modified == 0
+    assert liar.false_not_modified == liar.audits > 0
+    assert {line.split("told ")[1] for line in done.log.splitlines() if "told " in line} == {"None None"}
+    assert [item["price"] for item in done.items_of(site.url())] == ["5"]
+
+
+def test_validators_are_in_no_copy_of_a_request(site: Site, tmp_path: Path) -> None:
+    spider = """
+    import scrapy
+
+    class PagingSpider(scrapy.Spider):
+        name = "paging"
+
+        def parse(self, response):
+            yield {"url": response.url}
+            if response.css("a"):
+                yield response.request.replace(url=response.urljoin("/older"), meta={})
+    """
+    dates = [f"Sun, {day} Nov 2026 10:00:00 GMT" for day in (15, 16)]
+
+    def newest(headers: Mapping[str, str], count: int) -> Answer:
+        version = min(count, 1)
+        links = ["/older"] * version
+        return Answer(html(*links, text=f"version {version}"), headers={"Last-Modified": dates[version]})
+
+    def older(headers: Mapping[str, str], count: int) -> Answer:
+        return Answer(status=304) if "If-Modified-Since" in headers else Answer(html())
+
+    site.pages |= {"/": newest, "/older": older}
+
+    done = crawl(tmp_path, site.url(), spider=spider, seconds=2)
+
+    assert "If-Modified-Since" in site.asked("/")[1].headers
+    assert done.items_of(site.url("/older"))
+    assert {asked.status for asked in site.asked("/older")} == {200}
 
 
 def test_gone_pages_become_tombstones_and_revive(site: Site, tmp_path: Path) -> None:
@@ -139,6 +207,27 @@ def test_refusals_without_a_date_double_the_pause(site: Site, tmp_path: Path) ->
         assert gap >= least
 
 
+def test_a_host_that_does_not_answer_is_left_alone(site: Site, tmp_path: Path) -> None:
+    links = [f"/{number}" for number in range(20)]
+    site.pages |= {link: html() for link in links}
+    site.pages |= {f"127.0.0.2{link}": Answer(close=True) for link in links}
+    urls = [site.url(link, host) for link in links for host in (0, 1)]
+    settings = {"FRESHNESS_BACKOFF": "1s", "FRESHNESS_BACKOFF_MAX": "1h"}
+
+    done = crawl(tmp_path / "dead", *urls, seconds=5, settings=settings)
+
+    # It takes a moment until the first visits have failed; then it is tried once after each pause.
+    later = Counter(asked.host for asked in site.log if asked.at > site.log[0].at + 2)
+    assert 1 <= later["127.0.0.2"] < 0.1 * later["127.0.0.1"]
+    assert done.stat("freshness/backed_off") >= 2
+    with done.store() as store:
+        (host,) = [record for record in store.load_hosts() if record.host == "127.0.0.2"]
+    assert host.failures >= 2
+    # A single page that is broken is no reason to leave its host alone.
+    site.pages |= {"/": html("/bad", *links), "/bad": Answer("oops", 500)}
+    assert crawl(tmp_path / "bad", site.url(), seconds=2).stat("freshness/backed_off") == 0
+
+
 def test_a_temporary_redirect_belongs_to_the_page_asked_for(site: Site, tmp_path: Path) -> None:
     site.pages |= {
         "/from": Answer(status=302, headers={"Location": site.url("/to", host=1)}),
@@ -177,6 +266,50 @@ def test_a_permanent_redirect_moves_the_page(site: Site, tmp_path: Path) -> None
     assert moved.host == "127.0.0.2"
     assert moved.status is PageStatus.ACTIVE
     assert [item["text"] for item in done.items][:2] == ["before", "after 0"]
+
+
+def test_a_permanent_redirect_that_is_turned_round_brings_the_page_back(site: Site, tmp_path: Path) -> None:
+    def to(path: str) -> Answer:
+        return Answer(status=301, headers={"Location": path})
+
+    def version(name: str) -> Page:
+        return lambda headers, count: Answer(html(text=f"{name} {count}"))
+
+    site.pages |= {"/": html("/a", "/itself"), "/a": to("/b"), "/b": version("b")}
+    site.pages["/itself"] = lambda headers, count: Answer(html()) if count % 2 else to("/itself")
+    first = crawl(tmp_path, site.url(), seconds=2)
+    assert page_record(first, site.url("/a")).status is PageStatus.MOVED
+    assert len(site.asked("/a")) == 1
+    # A page that redirects to itself (to set a cookie) has not moved.
+    assert page_record(first, site.url("/itself")).status is PageStatus.ACTIVE
+
+    site.pages |= {"/a": version("a"), "/b": to("/a")}
+    done = crawl(tmp_path, site.url(), seconds=2)
+
+    assert page_record(done, site.url("/a")).status is PageStatus.ACTIVE
+    assert page_record(done, site.url("/b")).status is PageStatus.MOVED
+    assert len(site.asked("/a")) > 4
+    assert done.items_of(site.url("/a"))
+
+
+def test_a_page_that_moved_is_looked_at_now_and_then_without_the_spider(site: Site, tmp_path: Path) -> None:
+    site.pages |= {
+        "/old": lambda headers, count: Answer(
+            status=302 if count == 3 else 301, headers={"Location": "/new"}
+        ),
+        "/new": html(text="stays as it is"),
+    }
+    settings = {"FRESHNESS_GONE_RECHECK": "0.4s", "FRESHNESS_GONE_RECHECK_MAX": "10s"}
+
+    done = crawl(tmp_path, site.url("/old"), seconds=5, settings=settings)
+
+    times = [asked.at for asked in site.asked("/old")]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+    for gap, least in zip(gaps, [0.4, 0.8, 1.6], strict=False):
+        assert gap >= least
+    # Once when it moved, and once when the redirect was for the time being: then it has a copy of its own.
+    assert len(done.items) == 2
+    assert done.stat("freshness/visits/moved") >= 3
 
 
 def test_server_errors_are_failed_visits_with_growing_pauses(site: Site, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The budget is a constant rate for all fetches together, and one host's slowness is nobody else's.
 
-Times are those of the server's log. A busy machine delivers requests late, and then two at once, so windows
-of at least a second are counted, and a quarter more than the rate is let pass.
+The long run is counted on the server's log. A busy machine delivers requests late, and then many at once, so
+in short windows the times count at which the crawler let them go; a quarter more than the rate is let pass.
 """
 
 import os
@@ -16,11 +16,25 @@ import pytest
 from crawling import FOLLOW, RunningCrawl, start_crawl
 from site_under_test import Answer, Asked, Site, html
 
+from scrapy_freshness.content.measure import ContentOptions, measure_html
+
 RATE = 20
 SECONDS = 15
 
+#: Writes on every request when it was handed to the downloader.
+STAMPING = (
+    """
+import time
+
+class Stamp:
+    def process_request(self, request):
+        request.headers["X-Sent-At"] = repr(time.time())
+"""
+    + FOLLOW
+)
+
 PAUSING = (
-    FOLLOW
+    STAMPING
     + """
     @classmethod
     def from_crawler(cls, crawler, *args, **kwargs):
@@ -63,13 +77,14 @@ def paced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             "127.0.0.6/robots.txt": Answer("User-agent: *\nAllow: /", delay=4),
         }
 
-        def begin(name: str, *hosts: int, spider: str = FOLLOW, rate: int = RATE) -> RunningCrawl:
+        def begin(name: str, *hosts: int, spider: str = STAMPING, rate: int = RATE) -> RunningCrawl:
             settings = {
                 "CLOSESPIDER_TIMEOUT": SECONDS,
                 "FRESHNESS_BUDGET": f"{rate}/s",
                 "FRESHNESS_BACKOFF_MAX": "3s",
                 "ROBOTSTXT_OBEY": True,
                 "LOG_LEVEL": "INFO",
+                "DOWNLOADER_MIDDLEWARES": {"spider_of_test.Stamp": 1000},
             }
             urls = [site.url(path, host=host) for path in ("/", *links[:5]) for host in hosts]
             return start_crawl(folder / name, *urls, spider=spider, settings=settings)
@@ -112,7 +127,7 @@ def test_the_long_run_rate_is_the_budget(paced: Site) -> None:
 def test_no_window_has_more_fetches_than_the_budget(
     paced: Site, hosts: tuple[int, ...], pause_seconds: float, rate: int
 ) -> None:
-    times = [asked.at for asked in fetches(paced, *hosts)]
+    times = sorted(float(asked.headers["X-Sent-At"]) for asked in fetches(paced, *hosts))
 
     longest_gap = max(later - earlier for earlier, later in pairwise(times))
     assert longest_gap >= pause_seconds
@@ -120,6 +135,46 @@ def test_no_window_has_more_fetches_than_the_budget(
     for window_seconds in (1, 2, 5):
         # The +1 is the fetch that opens the window.
         assert most_in_any(window_seconds, times) <= 1.25 * rate * window_seconds + 1
+
+
+def test_a_long_page_does_not_stop_the_crawl_while_it_is_measured(tmp_path: Path) -> None:
+    spider = """
+    import time
+    import scrapy
+    from scrapy.utils.asyncio import create_looping_call
+
+    class LongSpider(scrapy.Spider):
+        name = "long"
+
+        def parse(self, response):
+            if not hasattr(self, "ticks"):
+                self.ticks = []
+                create_looping_call(lambda: self.ticks.append(time.monotonic())).start(0.002)
+
+        def closed(self, reason):
+            gaps = [later - earlier for earlier, later in zip(self.ticks, self.ticks[1:])]
+            self.crawler.stats.set_value("longest_gap", max(gaps))
+    """
+    row = "<tr><td class=a>some words {}</td><td><b style='x'>bold</b> text</td></tr>"
+    body = "<table>" + "".join(row.format(number) for number in range(15_000))
+    exclude = {"*": ("nav",)}
+    begun = time.perf_counter()
+    assert measure_html(body, options=ContentOptions(max_body_chars=2_000_000, exclude=exclude)).sketch.size
+    measuring_seconds = time.perf_counter() - begun
+    with Site() as site:
+        site.pages |= {"/": lambda headers, count: Answer(f"{body}{count}")}
+        running = start_crawl(
+            tmp_path, site.url(), spider=spider, settings={"FRESHNESS_EXCLUDE_CSS": exclude}
+        )
+        running.wait_until(lambda: len(site.log) == 3)
+        running.interrupt()  # while it measures the third version
+        done = running.wait()
+
+    assert done.returncode == 0
+    assert "Traceback" not in done.log
+    assert done.stat("freshness/visits/changed") == 2
+    assert done.stat("freshness/visits/abandoned") == 0
+    assert done.stat("longest_gap") < measuring_seconds / 3
 
 
 def test_a_slow_host_does_not_delay_a_fast_one(tmp_path: Path) -> None:

@@ -207,13 +207,24 @@ def test_robots_txt_is_obeyed_at_every_visit(site: Site, tmp_path: Path) -> None
     assert first.stat("freshness/fetches") == len(site.log)
     assert first.stat("freshness/visits/ignored") > 0
 
-    # What is forbidden later is not visited any more.
+    # What is forbidden later is not visited any more; what was is looked at when its pause has ended.
     site.pages["/robots.txt"] = "User-agent: *\nDisallow: /ok"
     asked = len(site.asked("/ok"))
-    crawl(tmp_path, site.url(), settings=settings, seconds=1.5)
+    crawl(tmp_path, site.url(), settings=settings, seconds=4)
 
     assert len(site.asked("/ok")) == asked
-    assert len(site.asked("/no")) > 1
+    assert site.asked("/no")
+
+
+def test_no_request_overtakes_a_slow_robots_txt(site: Site, tmp_path: Path) -> None:
+    site.pages["/robots.txt"] = Answer("User-agent: *\nDisallow: /no", delay=0.5)
+    forbidden = [f"/no/{number}" for number in range(6)]
+    site.pages |= dict.fromkeys(forbidden, html())
+
+    done = crawl(tmp_path, *map(site.url, forbidden), settings={"ROBOTSTXT_OBEY": True}, seconds=1.5)
+
+    assert done.stat("robotstxt/forbidden") >= len(forbidden)
+    assert {each.path for each in site.log} == {"/robots.txt"}
 
 
 # Filters, retries, sessions
@@ -369,6 +380,93 @@ def test_jobdir_keeps_requests_that_are_not_tracked(site: Site, tmp_path: Path) 
     assert Counter(asked.path for asked in site.log) == Counter(list(site.pages))
 
 
+@pytest.mark.parametrize("end", ["interrupt", "kill"])
+def test_untracked_requests_that_were_not_sent_are_made_after_a_restart(
+    site: Site, tmp_path: Path, end: str
+) -> None:
+    spider = """
+    import scrapy
+
+    class PostSpider(scrapy.Spider):
+        name = "post"
+
+        def parse(self, response):
+            for number in range(30):
+                url = response.urljoin(f"/api/{number}")
+                yield scrapy.Request(url, method="POST", callback=self.parse_api)
+
+        def parse_api(self, response):
+            yield {"url": response.url}
+            if response.url.endswith("/29"):  # sent first
+                for number in range(10):
+                    url = response.urljoin(f"/next/{number}")
+                    yield scrapy.Request(url, method="POST", priority=-1, callback=self.parse_next)
+
+        def parse_next(self, response):
+            yield {"url": response.url}
+    """
+    first = {f"/api/{number}" for number in range(30)}
+    then = {f"/next/{number}" for number in range(10)}
+    site.pages |= {"/": html(), **{path: html() for path in first | then}}
+    settings = {"FRESHNESS_BUDGET": "20/s"}
+    running = start_crawl(tmp_path, site.url(), spider=spider, settings=settings)
+    many = 32 if end == "interrupt" else 12
+    running.wait_until(lambda: len({asked.path for asked in site.log}) > many)
+    if end == "interrupt":
+        running.interrupt()
+        running.wait()
+    else:
+        running.kill()
+    assert not {asked.path for asked in site.log} >= then
+
+    crawl(tmp_path, site.url(), spider=spider)
+    assert {asked.path for asked in site.log} == {"/", *first, *then}
+
+    asked_before = len(site.log)
+    crawl(tmp_path, site.url(), spider=spider)
+    assert {asked.path for asked in site.log[asked_before:]} == {"/"}
+
+
+def test_a_host_in_its_pause_does_not_hold_up_untracked_requests_of_others(
+    site: Site, tmp_path: Path
+) -> None:
+    spider = """
+    import scrapy
+
+    class PostSpider(scrapy.Spider):
+        name = "post"
+
+        async def start(self):
+            for number in range(200):
+                yield scrapy.FormRequest(self.busy + f"/busy/{number}", formdata={"a": "b"}, priority=1)
+            for number in range(5):
+                yield scrapy.FormRequest(self.idle + f"/idle/{number}", formdata={"a": "b"})
+
+        def parse(self, response):
+            yield {"url": response.url}
+    """
+    busy = {f"/busy/{number}" for number in range(200)}
+    site.pages |= {f"/idle/{number}": html() for number in range(5)}
+    site.pages |= {path: Answer("busy", 429, {"Retry-After": "3600"}) for path in busy}
+    settings = {"JOBDIR": str(tmp_path / "job")}
+    options: dict[str, Any] = {
+        "spider": spider,
+        "arguments": {"busy": site.url(""), "idle": site.url("", host=1)},
+    }
+    running = start_crawl(tmp_path, settings=settings, **options)
+    running.wait_until(lambda: sum(asked.path.startswith("/idle") for asked in site.log) == 5)
+    running.interrupt()
+    running.wait()
+    assert sum(asked.path in busy for asked in site.log) < 20
+
+    site.pages |= {path: html() for path in busy}
+    asked_before = len(site.log)
+    crawl(tmp_path, settings={**settings, "FRESHNESS_BACKOFF_MAX": "0.2s"}, **options)
+
+    # Those that were put aside have been kept.
+    assert {asked.path for asked in site.log[asked_before:]} == busy
+
+
 # Installation
 
 
@@ -481,7 +579,10 @@ def test_every_reactor_will_do(site: Site, tmp_path: Path) -> None:
     for name, (process_class, settings) in reactors.items():
         site.pages |= {
             f"/{name}/": changing("flaky", "gone"),
-            f"/{name}/flaky": lambda headers, count: Answer(html(), 500 if count == 0 else 200, delay=0.1),
+            # Long enough to be measured in a thread.
+            f"/{name}/flaky": lambda headers, count: Answer(
+                html(text="long " * 25_000), 500 if count == 0 else 200, delay=0.1
+            ),
         }
         running[name] = start_crawl(
             tmp_path / name,
@@ -497,7 +598,9 @@ def test_every_reactor_will_do(site: Site, tmp_path: Path) -> None:
         assert done.stat("freshness/visits/unchanged") > 0
         assert done.stat("freshness/visits/gone") == done.stat("retry/count") == 1
         asked = [each for each in site.log if each.path.startswith(f"/{name}/")]
-        assert len(visits(done)) + 1 == len(asked)
+        # A visit whose page is still with the spider when the crawl closes is made again by the next one.
+        assert len(visits(done)) + done.stat("freshness/visits/abandoned") + 1 == len(asked)
+        assert done.stat("freshness/visits/abandoned") <= 1
         assert "Traceback" not in done.log
 
 
@@ -772,6 +875,31 @@ def test_a_copy_of_a_responses_request_is_a_request_like_any_other(site: Site, t
     ]
     assert all(len(site.asked(f"/{name}")) > 2 for name in ("1", "2", "3", "allowed"))
     assert done.stat("freshness/untracked") == done.stat("freshness/not_persistable") == 0
+
+
+def test_what_a_callback_downloads_itself_is_no_part_of_the_visit(site: Site, tmp_path: Path) -> None:
+    spider = """
+    import copy
+    import scrapy
+
+    class InlineSpider(scrapy.Spider):
+        name = "inline"
+
+        async def parse(self, response):
+            request = scrapy.Request(response.urljoin("/api"), meta=copy.deepcopy(response.meta))
+            api = await self.crawler.engine.download_async(request)
+            gone = scrapy.Request(response.urljoin("/gone"), meta=response.meta)
+            await self.crawler.engine.download_async(gone)
+            yield {"url": response.url, "api": api.status}
+    """
+    site.pages |= {"/": html(), "/api": changing()}
+
+    done = crawl(tmp_path, site.url(), spider=spider, seconds=2)
+
+    assert done.items == [{"url": site.url(), "api": 200}]
+    assert [len(site.asked("/api")), len(site.asked("/gone"))] == [1, 1]
+    assert done.stat("freshness/fetches/other") == 2
+    assert {outcome for _, outcome in visits(done)} == {Outcome.FIRST, Outcome.UNCHANGED}
 
 
 def test_one_line_of_a_spider_is_complained_about_once(site: Site, tmp_path: Path) -> None:

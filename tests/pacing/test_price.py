@@ -48,7 +48,7 @@ def test_no_other_split_of_the_rate_is_fresher() -> None:
 
 @given(rate=st.floats(1e-6, 1e4), scale=st.floats(-12, 12))
 def test_the_whole_rate_is_spent_whatever_the_unit_of_importance(rate: float, scale: float) -> None:
-    beliefs = Beliefs(INSTANCE.importance * 10**scale, INSTANCE.change_rate)
+    beliefs = Beliefs(importance=INSTANCE.importance * 10**scale, change_rate=INSTANCE.change_rate)
 
     price = price_for_rate(Greedy(), beliefs, rate)
 
@@ -75,7 +75,9 @@ def test_a_rate_that_cannot_be_spent_has_no_price() -> None:
 
 
 def test_no_pages_have_no_price() -> None:
-    assert price_for_rate(Greedy(), Beliefs(np.empty(0), np.empty(0)), 1.0) == 0
+    none = Beliefs(importance=np.empty(0), change_rate=np.empty(0))
+
+    assert price_for_rate(Greedy(), none, 1.0) == 0
 
 
 def test_a_budget_spends_itself_on_the_best_there_is() -> None:

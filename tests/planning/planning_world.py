@@ -9,6 +9,7 @@ from scrapy_freshness.estimation.change_rate import PriorPoints, RateEstimate, e
 from scrapy_freshness.estimation.history import extended, observations
 from scrapy_freshness.model import Outcome, PageColumns, PageRecord, PageStatus
 from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.learning import RateLearner
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import policy_named
 from scrapy_freshness.planning.ready import FreeAt
@@ -51,7 +52,12 @@ def new_planner(policy: str = "greedy", estimator=LEARNED, rate: float = 1.0, **
         backoff_max_seconds=60.0,
     )
     return Planner(
-        policy_named(policy), Hosts(5.0, 60.0), estimator, upkeep=upkeep, crawls_per_second=rate, **options
+        policy_named(policy),
+        Hosts(5.0, 60.0),
+        RateLearner(estimator),
+        upkeep=upkeep,
+        crawls_per_second=rate,
+        **options,
     )
 
 
@@ -76,6 +82,7 @@ def columns_of(records: Sequence[PageRecord]) -> PageColumns:
             [np.nan if record.last_visit_at is None else record.last_visit_at for record in records]
         ),
         not_before=np.array([record.not_before for record in records], np.float64),
+        failures=np.array([record.failures for record in records], np.int32),
         change_rate=np.array([record.change_rate for record in records], np.float32),
     )
 
@@ -164,7 +171,10 @@ def crawl_sequence(
 
 def brute_force_sequence(importance: FloatArray, rates: FloatArray, rate: float, count: int) -> list[int]:
     """The same by looking at all pages at every tick, with the numbers as the table rounds them."""
-    beliefs = Beliefs(importance.astype(np.float32).astype(float), rates.astype(np.float32).astype(float))
+    beliefs = Beliefs(
+        importance=importance.astype(np.float32).astype(float),
+        change_rate=rates.astype(np.float32).astype(float),
+    )
     last = np.zeros(len(rates))
     chosen = []
     for tick in range(1, count + 1):

@@ -17,9 +17,9 @@ moments = st.sampled_from([0.0, 0.1, 1.0, 7.0, 150.0, 5000.0])
 
 def places(planner) -> list[int]:
     """Row of each page in each place but sleep; a page that is in two places comes twice."""
-    rows = [row for _, row in planner._pool]
-    rows += [row for row, _ in planner._loading.values()]
-    rows += [page.row for pages in planner._ready._pages.values() for page in pages]
+    rows = [row for _, row in planner._stock._pool]
+    rows += [row for row, _ in planner._stock._loading.values()]
+    rows += [page.row for pages in planner._stock._ready._pages.values() for page in pages]
     rows += list(planner._open)
     rows += [row for row, _ in planner._closed]
     return rows
@@ -160,7 +160,7 @@ class PlannerLife(RuleBasedStateMachine):
 
         assert len(awake) == len(set(awake)), "a page is in two places"
         assert sorted(awake) == taken, "a page is neither asleep nor anywhere else, or both"
-        assert len(self.planner._ready) == sum(map(len, self.planner._ready._pages.values()))
+        assert len(self.planner._stock._ready) == sum(map(len, self.planner._stock._ready._pages.values()))
 
     def teardown(self) -> None:
         """When everything under way has come to its end, every page that may be visited is."""
@@ -178,7 +178,7 @@ class PlannerLife(RuleBasedStateMachine):
                 visited.add(visit.row)
                 self.crawl.end(visit, self.now)
         for row, status in enumerate(self.planner._table.status[: len(self.planner)].tolist()):
-            may_be = status not in (PageStatus.SUSPENDED, PageStatus.MOVED)
+            may_be = status != PageStatus.SUSPENDED
             assert row in visited or not may_be or row in self.planner._forgotten, f"page {row} is stuck"
 
 

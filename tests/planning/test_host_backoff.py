@@ -1,11 +1,16 @@
 """Hosts that ask for a pause get one, and those whose 304 answers are wrong are found out."""
 
 import random
+from collections import Counter
 
 import pytest
+from planning_world import LEARNED, Crawl, new_page
 
-from scrapy_freshness.model import HostRecord
+from scrapy_freshness.model import HostRecord, Outcome
 from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.learning import RateLearner
+from scrapy_freshness.planning.planner import Planner
+from scrapy_freshness.planning.policy import policy_named
 
 
 @pytest.fixture
@@ -77,6 +82,54 @@ def test_hosts_pause_independently_and_until_their_time(hosts: Hosts) -> None:
     assert hosts.blocked_until("c") == 0.0
 
 
+def test_a_host_is_paused_when_several_urls_fail_in_a_row(hosts: Hosts) -> None:
+    assert [hosts.failed("a", f"/{number}", now=0.0) for number in range(3)] == [None, None, 5.0]
+    assert hosts.failed("a", "/1", now=5.0) == 15.0, "one is enough as long as there is no proper answer"
+
+    hosts.answered("a")
+    assert [hosts.failed("a", url, now=100.0) for url in ("/1", "/2", "/2", "/1", "/2")] == [None] * 5
+    hosts.answered("a")
+    assert hosts.failed("a", "/3", now=100.0) is None
+
+
+def test_a_host_that_was_paused_is_tried_with_one_request_at_a_time(hosts: Hosts) -> None:
+    hosts.asked("a", 0.0)
+    assert hosts.blocked_until("a") == 0.0
+
+    now = hosts.back_off("a", 0.0, None)
+    hosts.asked("a", now)
+    assert hosts.blocked(now + 4.9) == {"a"}
+    assert hosts.blocked(now + 5.0) == set()
+
+    assert hosts.back_off("a", now + 1.0, None) == now + 11.0, "the pause was over, so the next is longer"
+    hosts.asked("a", now + 11.0)
+    hosts.answered("a")
+    assert hosts.blocked(now + 11.0) == set()
+
+
+def test_a_dead_host_takes_next_to_nothing_of_the_budget() -> None:
+    hosts = Hosts(backoff_seconds=5.0, backoff_max_seconds=3600.0)
+    crawl = Crawl(Planner(policy_named("greedy"), hosts, RateLearner(LEARNED), crawls_per_second=1.0))
+    crawl.discover(*(new_page(number, "dead" if number % 2 else "good") for number in range(400)))
+    fetches: dict[str, Counter[str]] = {"alive": Counter(), "dying": Counter(), "dead": Counter()}
+    now = 0.0
+    while now < 7200:
+        visit = crawl.begin(now)
+        now += 1.0
+        if visit is not None:
+            host = visit.record.host
+            fails = host == "dead" and now > 1000
+            attempts = 3 if fails else 1
+            now += attempts - 1
+            fetches["alive" if now <= 1000 else "dying" if now <= 1300 else "dead"][host] += attempts
+            crawl.end(visit, now, Outcome.FAILED if fails else None)
+            if fails:
+                hosts.failed(host, visit.url, now)
+
+    assert fetches["alive"]["dead"] == pytest.approx(fetches["alive"]["good"], rel=0.1)
+    assert fetches["dead"]["dead"] < 0.1 * fetches["dead"]["good"]
+
+
 def test_a_pause_lasts_over_a_restart() -> None:
     hosts = Hosts(5.0, 60.0)
     hosts.load([HostRecord(host="a", blocked_until=50.0, failures=3), HostRecord(host="b")])
@@ -105,7 +158,7 @@ def test_a_host_is_honest_until_its_audits_say_otherwise(hosts: Hosts) -> None:
 
     for _ in range(9):
         hosts.audited("a", was_honest=True)
-    assert hosts.is_honest("a"), "one change in ten may have come between the two answers"
+    assert hosts.is_honest("a"), "one in ten may be bad luck"
     assert (hosts.record("a").audits, hosts.record("a").false_not_modified) == (10, 1)
 
 
@@ -117,6 +170,17 @@ def test_all_answers_are_audited_at_first_and_a_share_of_them_later(hosts: Hosts
         hosts.audited("a", was_honest=True)
     due = sum(hosts.is_audit_due("a", 0.1, rng) for _ in range(10_000))
     assert due == pytest.approx(1000, abs=3 * 30)
+
+
+def test_a_host_that_was_found_out_gets_a_chance_now_and_then_and_is_checked_each_time(hosts: Hosts) -> None:
+    rng = random.Random(1)
+    hosts.audited("a", was_honest=False)
+    asked = sum(hosts.may_be_asked("a", 0.02, rng) for _ in range(10_000))
+
+    assert asked == pytest.approx(200, abs=3 * 14)
+    assert all(hosts.is_audit_due("a", 0.02, rng) for _ in range(100))
+    assert not hosts.may_be_asked("a", 0.0, rng), "nobody would check its answers"
+    assert all(hosts.may_be_asked("honest", 0.02, rng) for _ in range(100))
 
 
 def test_no_audits_are_made_if_none_are_wanted(hosts: Hosts) -> None:

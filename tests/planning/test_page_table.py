@@ -9,13 +9,15 @@ from planning_world import columns_of, new_page, new_planner
 from scrapy_freshness.model import PageColumns, PageRecord, PageStatus
 from scrapy_freshness.planning.table import PageTable, priority_factor
 
+PRIOR = {"change_rate": 1.0}
+
 
 def test_rows_keep_their_numbers_and_contents_while_the_table_grows() -> None:
     table = PageTable()
     for number in range(3000):
         record = new_page(number, f"{number % 7}.example", importance=number / 10, priority=number % 3)
         record.page_id = number + 1
-        assert table.add(record, change_rate=1 / (number + 1), now=float(number)) == number
+        assert table.add(record, {"change_rate": 1 / (number + 1)}, now=float(number)) == number
 
     assert len(table) == 3000
     rows = np.arange(3000)
@@ -36,7 +38,7 @@ def test_columns_grow_one_after_the_other() -> None:
     copied = []
     for number in range(5000):
         before = [id(getattr(table, name)) for name in PageTable.__annotations__]
-        table.add(new_page(number), change_rate=1.0, now=0.0)
+        table.add(new_page(number), {"change_rate": 1.0}, now=0.0)
         after = [id(getattr(table, name)) for name in PageTable.__annotations__]
         copied.append(sum(a != b for a, b in zip(before, after, strict=True)))
 
@@ -50,9 +52,9 @@ def test_pages_can_be_added_to_those_that_were_loaded() -> None:
         PageRecord(page_id=6, fingerprint=2, url="v", host="a", priority=50),
     ]
     table = PageTable()
-    assert table.load(columns_of(known), now=10.0) == 0
+    assert table.load(columns_of(known), now=10.0, prior=PRIOR) == 0
 
-    row = table.add(new_page(3, "c"), change_rate=0.5, now=10.0)
+    row = table.add(new_page(3, "c"), {"change_rate": 0.5}, now=10.0)
 
     assert row == 2
     assert [table.hosts[host] for host in table.host[:3]] == ["b", "a", "c"]
@@ -68,7 +70,7 @@ def test_visits_in_the_future_are_counted_and_taken_as_now() -> None:
     ]
     table = PageTable()
 
-    assert table.load(columns_of(known), now=10.0) == 2
+    assert table.load(columns_of(known), now=10.0, prior=PRIOR) == 2
     assert table.last_visit[:4].tolist() == [5.0, 10.0, 10.0, 10.0]
 
 
@@ -94,6 +96,7 @@ def test_a_known_page_takes_at_most_120_bytes(status: PageStatus) -> None:
         discovered_at=np.zeros(count),
         last_visit_at=np.full(count, 0.0 if status is PageStatus.ACTIVE else np.nan),
         not_before=np.zeros(count),
+        failures=np.zeros(count, np.int32),
         change_rate=np.full(count, 1e-5, np.float32),
     )
     tracemalloc.start()

@@ -86,7 +86,7 @@ def test_new_pages_come_in_order_of_priority_and_before_old_ones() -> None:
 
 
 def test_pages_and_hosts_beyond_the_pool_wait_in_the_frontier(monkeypatch) -> None:
-    monkeypatch.setattr("scrapy_freshness.planning.planner._MAX_POOL", 5)
+    monkeypatch.setattr("scrapy_freshness.planning.stock._MAX_POOL", 5)
     crawl = Crawl(new_planner(min_interval=1e6))
     crawl.discover(*(new_page(number, f"{number % 3}.example") for number in range(40)))
 
@@ -332,7 +332,44 @@ def test_a_page_that_moved_for_good_makes_way_for_its_target() -> None:
 
     assert crawl.planner.row_of(2) == 1
     assert crawl.record(new_page(2).url).visits == 1
-    assert [crawl.visit(1000.0 + tick) for tick in range(3)] == [new_page(2).url] * 3
+    assert [crawl.visit(50.0 + tick) for tick in range(3)] == [new_page(2).url] * 3
+
+
+def test_a_page_counts_as_processed_only_when_all_that_it_led_to_was_sent() -> None:
+    """Until then the database says that the spider must see it again, should the crawl die."""
+    crawl = Crawl(new_planner())
+    crawl.discover(new_page(1))
+
+    def shown_again_after(now: float, outcome: Outcome) -> bool:
+        visit = crawl.begin(now)
+        assert visit is not None
+        assert not visit.record.run_callback, "not as long as the crawl lives"
+        crawl.planner.end_visit(visit, Report(outcome=outcome, at=now, is_unfinished=True))
+        crawl.flush(now)
+        return crawl.record(new_page(1).url).run_callback
+
+    assert shown_again_after(1.0, Outcome.FIRST)
+    assert shown_again_after(1000.0, Outcome.FAILED)
+    assert shown_again_after(2000.0, Outcome.UNCHANGED)
+    crawl.planner.finish(page_id=1)
+    crawl.flush(2001.0)
+    assert not crawl.record(new_page(1).url).run_callback
+
+
+def test_a_page_that_moved_is_checked_when_it_is_the_target_of_a_redirect_itself() -> None:
+    crawl = Crawl(new_planner())
+    crawl.discover(new_page(1))
+    visit = crawl.begin(1.0)
+    assert visit is not None
+    crawl.end(visit, 2.0, Outcome.MOVED)
+    crawl.flush(2.0)
+    assert crawl.visit(3.0) is None
+
+    crawl.planner.look_again(0, 4.0)
+
+    assert crawl.visit(5.0) == new_page(1).url
+    crawl.flush(5.0)
+    assert crawl.record(new_page(1).url).status is PageStatus.ACTIVE
 
 
 def test_the_target_of_a_redirect_can_be_asked_for_at_once() -> None:
@@ -347,6 +384,18 @@ def test_the_target_of_a_redirect_can_be_asked_for_at_once() -> None:
     visits = [crawl.begin(2.0 + tick) for tick in range(210)]
     rows = [visit.row for visit in visits if visit]
     assert len(rows) == len(set(rows))
+
+
+def test_a_page_is_not_wanted_before_its_record_is_settled() -> None:
+    """Nobody could supply it, and the planner would forget the page."""
+    crawl = Crawl(new_planner()).start([known_page(number) for number in range(1, 201)], 1.0, price=1e9)
+    crawl.planner.first_seen(new_page(999), Report(outcome=Outcome.FIRST, at=1.0))
+
+    wanted = crawl.planner.wanted(2.0)
+    crawl.records |= {record.page_id: record for record in crawl.planner.take_updates()[0]}
+
+    assert wanted
+    assert set(wanted) <= set(crawl.records)
 
 
 def test_times_in_the_future_do_no_harm() -> None:
@@ -440,7 +489,7 @@ def test_a_crowded_host_keeps_few_records_in_memory() -> None:
         crawl.read_ahead(tick / 1000)
         assert crawl.planner.begin_visit(tick / 1000, crawl.free_at) is None
 
-    assert len(crawl.planner._ready) <= CROWD + 10
+    assert len(crawl.planner._stock._ready) <= CROWD + 10
 
 
 # One visit each

@@ -6,12 +6,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from planning_world import columns_of
 
 from scrapy_freshness.content.measure import ContentOptions, Measurement, measure_text
 from scrapy_freshness.content.profiles import unpack
 from scrapy_freshness.estimation.history import observations
 from scrapy_freshness.model import Outcome, PageRecord, PageStatus
-from scrapy_freshness.planning.visits import Report, Upkeep, Visit, compared, updated_record, visit_record
+from scrapy_freshness.planning.visits import (
+    Report,
+    Upkeep,
+    Visit,
+    compared,
+    longest_pauses,
+    updated_record,
+    visit_record,
+    was_honest,
+)
 
 UPKEEP = Upkeep(
     gone_recheck_seconds=100.0, gone_recheck_max_seconds=1000.0, backoff_seconds=5.0, backoff_max_seconds=60.0
@@ -115,11 +125,38 @@ def test_a_page_that_is_back_is_active_again() -> None:
     assert observations(record.history).tolist() == [-4000.0]
 
 
-def test_a_page_that_moved_is_not_looked_at_again() -> None:
-    record = after(KNOWN, Outcome.MOVED, http_status=301)
+def test_a_page_that_moved_is_looked_at_ever_more_rarely_until_it_is_back() -> None:
+    record, waits = after(KNOWN, Outcome.FAILED), []
+    for outcome in (Outcome.MOVED, Outcome.MOVED, Outcome.FAILED, Outcome.MOVED):
+        record = after(record, outcome, at=5000.0, http_status=200)
+        waits.append(record.not_before - 5000.0)
+        assert record.status is PageStatus.MOVED
 
-    assert record.status is PageStatus.MOVED
+    assert waits == [100, 200, 400, 800]
     assert record.history == KNOWN.history
+    assert after(record, Outcome.GONE, at=6000.0).not_before == 6100.0
+    back = after(record, Outcome.UNCHANGED, at=6000.0)
+    assert (back.status, back.failures, back.not_before) == (PageStatus.ACTIVE, 0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("sent", "got", "verdict"),
+    [
+        ({"etag": '"1"'}, {"etag": '"1"'}, False),
+        ({"etag": '"1"'}, {"etag": '"2"'}, None),
+        ({"etag": '"1"', "last_modified": "today"}, {"etag": '"2"', "last_modified": "today"}, None),
+        ({"etag": None, "last_modified": "today"}, {"last_modified": "today"}, False),
+        ({"etag": None, "last_modified": "today"}, {"last_modified": "now"}, None),
+    ],
+)
+def test_a_304_was_false_if_other_content_has_the_validator_that_was_sent(
+    sent: dict[str, str | None], got: dict[str, str], verdict: bool | None
+) -> None:
+    record = replace(KNOWN, **sent)
+    report = Report(outcome=Outcome.CHANGED, at=5000.0, **got)
+
+    assert was_honest(record, report, changed=True) is verdict
+    assert was_honest(record, report, changed=False) is True
 
 
 def test_failures_pause_the_page_ever_longer() -> None:
@@ -242,7 +279,7 @@ def test_no_course_of_events_breaks_a_record(events: list[tuple[Outcome, float]]
             outcome = Outcome.FIRST if record.last_visit_at is None else outcome
         record = after(record, outcome, at=now)
 
-        assert record.not_before <= now + 1000.0
+        assert record.not_before <= now + longest_pauses(columns_of([record]), UPKEEP)[0]
         assert record.changes <= record.visits
         assert np.isfinite(observations(record.history)).all()
         assert (record.status is PageStatus.NEW) <= (record.last_visit_at is None)
@@ -255,3 +292,13 @@ def test_a_page_that_goes_on_failing_is_asked_as_rarely_as_one_that_is_gone() ->
         pauses.append(record.not_before - 5000.0)
 
     assert pauses[15:] == [60, 120, 240, 480, 960, 1000, 1000]
+
+
+def test_a_pause_may_be_as_long_as_the_page_has_reason_for() -> None:
+    pages = [
+        replace(KNOWN, page_id=1, failures=16),
+        replace(KNOWN, page_id=2, failures=17),
+        replace(KNOWN, page_id=3, failures=1, status=PageStatus.GONE),
+    ]
+
+    assert longest_pauses(columns_of(pages), UPKEEP).tolist() == [60, 1000, 1000]

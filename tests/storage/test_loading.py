@@ -14,7 +14,7 @@ from scrapy_freshness.storage.store import Store
 def test_columns_hold_the_numbers_of_every_page(store: Store) -> None:
     seen = page(1, host="b.example", priority=-3, importance=0.25, last_visit_at=7.5, change_rate=1e-6)
     fresh = page(2, host="a.example", fingerprint=-(2**63), status=PageStatus.NEW, not_before=9.0)
-    third = page(3, host="b.example", discovered_at=1.5)
+    third = page(3, host="b.example", discovered_at=1.5, failures=7)
     store.save("quotes", Batch(pages=[seen, fresh, third]))
     store.save("authors", Batch(pages=[page(store.next_page_id("authors"), host="c.example")]))
 
@@ -30,6 +30,7 @@ def test_columns_hold_the_numbers_of_every_page(store: Store) -> None:
     assert columns.discovered_at.tolist() == [1000.0, 1000.0, 1.5]
     np.testing.assert_array_equal(columns.last_visit_at, [7.5, np.nan, np.nan])
     assert columns.not_before.tolist() == [0.0, 9.0, 0.0]
+    assert columns.failures.tolist() == [0, 0, 7]
     assert columns.change_rate.tolist() == [np.float32(1e-6), 0.0, 0.0]
 
 
@@ -37,7 +38,8 @@ def test_columns_have_the_types_that_planning_counts_on(store: Store) -> None:
     store.save("quotes", Batch(pages=[page(1)]))
 
     for columns in (store.load_pages("quotes"), store.load_pages("a spider without pages")):
-        types = {name: getattr(columns, name).dtype for name in columns.__slots__ if name != "hosts"}
+        numbers = set(columns.__slots__) - {"hosts", "beliefs"}
+        types = {name: getattr(columns, name).dtype for name in numbers}
         assert types == {
             "page_id": np.int64,
             "fingerprint": np.int64,
@@ -49,6 +51,7 @@ def test_columns_have_the_types_that_planning_counts_on(store: Store) -> None:
             "discovered_at": np.float64,
             "last_visit_at": np.float64,
             "not_before": np.float64,
+            "failures": np.int32,
             "change_rate": np.float32,
         }
 
@@ -89,8 +92,19 @@ def test_reading_takes_little_more_memory_than_the_columns(
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    kept = sum(getattr(columns, name).nbytes for name in columns.__slots__ if name != "hosts")
+    kept = sum(
+        getattr(columns, name).nbytes for name in columns.__slots__ if name not in ("hosts", "beliefs")
+    )
     assert peak < 2.5 * kept + 1_000_000  # as Python objects the pages would take twenty times as much
+
+
+def test_groups_come_back_as_last_saved_and_belong_to_one_spider(store: Store) -> None:
+    store.save("quotes", Batch(groups={"a.example/": b"\0\xff", "lone \ud800": b"1"}))
+    store.save("quotes", Batch(groups={"a.example/": b"\x01" * 1000}))
+    store.save("other", Batch(groups={"a.example/": b"its own"}))
+
+    assert store.load_groups("quotes") == {"a.example/": b"\x01" * 1000, "lone \ufffd": b"1"}
+    assert store.load_groups("nobody") == {}
 
 
 def test_records_that_do_not_exist_are_left_out(store: Store) -> None:

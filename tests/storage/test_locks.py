@@ -121,6 +121,20 @@ def test_a_reader_sees_the_lock_without_leaving_a_file(database_url: str, tmp_pa
         assert reader.is_locked()
 
 
+def test_a_reader_who_may_not_write_sees_the_lock(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open(sqlite_url) as store:
+        store.lock("quotes")
+        (tmp_path / "freshness.db.lock").chmod(0o444)
+        monkeypatch.setattr(os, "access", lambda *_: False)  # as for anybody but root
+
+        with Store.open_readonly(sqlite_url) as reader:
+            assert reader.is_locked()
+            store.unlock()
+            assert not reader.is_locked()
+
+
 def test_a_lock_file_that_cannot_be_written(sqlite_url: str, tmp_path: Path) -> None:
     (tmp_path / "freshness.db.lock").mkdir()
 

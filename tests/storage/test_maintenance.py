@@ -138,6 +138,16 @@ def test_where_both_spiders_know_a_page_the_older_history_is_kept(store: Store) 
     assert sizes(store)["page_detail"] == 2
 
 
+def test_what_was_learned_of_groups_is_handed_over_where_the_heir_knows_nothing(store: Store) -> None:
+    store.save("old", Batch(pages=[page(1)], groups={"a": b"old", "b": b"old"}))
+    store.save("new", Batch(groups={"b": b"new"}))
+
+    store.adopt("old", "new")
+
+    assert store.load_groups("new") == {"a": b"old", "b": b"new"}
+    assert store.load_groups("old") == {}
+
+
 def test_a_spider_named_like_one_that_was_renamed_starts_with_other_page_ids(store: Store) -> None:
     store.save("old", Batch(pages=[page(store.next_page_id("old"))]))
     store.adopt("old", "new")

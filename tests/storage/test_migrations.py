@@ -96,7 +96,7 @@ def test_an_older_schema_is_upgraded_when_opened_for_writing(
     with pytest.raises(SchemaError, match="run 'scrapy freshness db upgrade'"):
         Store.open_readonly(database_url)
     with Store.open(database_url) as store, store.reading() as connection:
-        assert migrations.current_revision(connection) == "0002"
+        assert migrations.current_revision(connection) == "9990"
         assert "note" in {column["name"] for column in inspect(connection).get_columns("crawl")}
         assert store.page_count("quotes") == 1
     Store.open_readonly(database_url).close()
@@ -150,14 +150,16 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
     """Pretend that this is a later version, with one more migration."""
 
     def pretend(upgrade: str) -> None:
+        known = migrations.revisions()
         scripts = tmp_path / "a 100% odd path"
         shutil.copytree(migrations.scripts_directory(), scripts)
-        (scripts / "versions" / "0002_next.py").write_text(
-            "import sqlalchemy as sa\nfrom alembic import op\nrevision, down_revision = '0002', '0001'\n"
+        (scripts / "versions" / "9990_next.py").write_text(
+            "import sqlalchemy as sa\nfrom alembic import op\n"
+            f"revision, down_revision = '9990', '{known[-1]}'\n"
             f"def upgrade():\n    {upgrade}\n"
         )
         monkeypatch.setattr(migrations, "scripts_directory", lambda: scripts)
-        monkeypatch.setattr(migrations, "revisions", lambda: ("0001", "0002"))
+        monkeypatch.setattr(migrations, "revisions", lambda: (*known, "9990"))
 
     return pretend
 

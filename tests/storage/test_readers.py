@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -44,9 +45,12 @@ def test_a_reader_never_sees_half_a_batch_and_never_waits(store: Store, database
     assert count_pages(store) == 1500
 
 
-def test_a_snapshot_stays_the_same_while_it_is_read(store: Store, database_url: str) -> None:
+@pytest.mark.parametrize("opened", [Store.open_readonly, Store.open])
+def test_a_snapshot_stays_the_same_while_it_is_read(
+    store: Store, database_url: str, opened: Callable[[str], Store]
+) -> None:
     store.save("quotes", Batch(pages=[page(1)]))
-    with Store.open_readonly(database_url) as reader, reader.reading() as snapshot:
+    with opened(database_url) as reader, reader.reading() as snapshot:
         before = snapshot.exec_driver_sql("SELECT count(*) FROM page").scalar_one()
         store.save("quotes", Batch(pages=[page(2)]))
 

@@ -46,7 +46,10 @@ RECORD_FIELDS = {
     "http_status": st.none() | INT64,
     "run_callback": st.booleans(),
     "history": st.binary(max_size=3000),
+    "signalled": st.binary(max_size=128),
+    "polls": st.binary(max_size=80),
     "profiles": st.binary(max_size=3000),
+    "beliefs": st.dictionaries(ANY_TEXT, FLOAT, max_size=3),
 }
 RECORDS = st.builds(PageRecord, **RECORD_FIELDS)
 
@@ -75,7 +78,7 @@ def test_a_record_comes_back_as_the_rules_say(store: Store, record: PageRecord) 
 
     assert loaded == kept(record)
     assert {type(getattr(loaded, field.name)) for field in fields(loaded)} <= {
-        *(int, float, str, bytes, bool, type(None), PageStatus, PageKind)
+        *(int, float, str, bytes, bool, dict, type(None), PageStatus, PageKind)
     }
 
 
@@ -178,6 +181,7 @@ def kept(record: PageRecord) -> PageRecord:
         etag=storable(record.etag),
         last_modified=storable(record.last_modified),
         http_status=status_code(record.http_status),
+        beliefs={name: value for name, value in record.beliefs.items() if math.isfinite(value)},
     )
 
 

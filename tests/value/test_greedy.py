@@ -12,7 +12,7 @@ MODEL = Greedy()
 
 
 def page(importance: float, rate: float) -> Beliefs:
-    return Beliefs(np.array([importance]), np.array([rate]))
+    return Beliefs(importance=np.array([importance]), change_rate=np.array([rate]))
 
 
 def value(importance: float, rate: float, elapsed: float) -> float:

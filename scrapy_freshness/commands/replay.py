@@ -1,0 +1,125 @@
+"""Try policies on recorded histories of pages: who would have kept the copy
+freshest, with the same number of fetches?
+
+TRACE is a recorded history (webtrace/1: JSON Lines, plain or compressed), such
+as `scrapy freshness export --trace` writes; --git takes the history of files in
+a git repository. Each record is a contest of its own, and so is each budget.
+All policies see only what a crawler would have seen at the time.
+
+With --learn policies learn from their visits, as in a crawl with the project's
+settings (-s FRESHNESS_ESTIMATOR=pooled tries another); without, they know
+the mean rates of the record, so that the difference is what learning costs.
+Rivals have no budget: all their intervals are scaled by one factor, so that
+they make as many fetches.
+"""
+
+import argparse
+from collections.abc import Iterator
+from functools import partial
+
+from scrapy_freshness.commands.context import Context
+from scrapy_freshness.commands.replay_plan import Plan, Record
+from scrapy_freshness.commands.replay_plot import check_plot, save_plot
+from scrapy_freshness.commands.replay_table import print_tables
+from scrapy_freshness.errors import ConfigError, InputError, TraceError
+from scrapy_freshness.planning.learners import learner_of
+from scrapy_freshness.simulator.comparison import compared
+from scrapy_freshness.simulator.contest import LearnerFor
+from scrapy_freshness.simulator.replay import REPLAYED_NAMES, Outcome, Replay
+from scrapy_freshness.simulator.run import Progress
+
+Row = dict[str, str | float | bool | None]
+
+#: Steps of the progress bar that a run is.
+_STEPS = 100
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("traces", nargs="*", metavar="TRACE", help="a recorded history")
+    parser.add_argument("--git", metavar="REPO", help="the history of files in a git repository")
+    parser.add_argument("--path", metavar="GLOB", help="a file, a folder or a pattern; default: all files")
+    parser.add_argument("--policy", metavar="A,B,...", required=True, help=f"of {', '.join(REPLAYED_NAMES)}")
+    parser.add_argument(
+        "--budget", metavar="N/day,...", required=True, help="fetches per time unit; several for a sweep"
+    )
+    parser.add_argument("--learn", action="store_true", help="learn from visits only, as a crawl does")
+    parser.add_argument(
+        "--warm-up", metavar="SHARE", default="0", help="share of the time that is not judged; default: 0"
+    )
+    times = parser.add_mutually_exclusive_group()
+    times.add_argument(
+        "--aligned", action="store_true", default=None, help="move all sources to the same time"
+    )
+    times.add_argument("--as-recorded", action="store_false", dest="aligned", help="leave them at theirs")
+    parser.add_argument("--whole", action="store_true", help="also the time when few of the pages are there")
+    parser.add_argument("--unscaled", action="store_true", help="rivals with the intervals they ship, too")
+    parser.add_argument("--plot", metavar="FILE", help="draw a figure, .png or .svg")
+
+
+def run(context: Context, options: argparse.Namespace) -> None:
+    try:
+        plan = Plan.of(options)
+        if options.plot:
+            check_plot(options.plot)
+        n_runs = len(plan.records) * (len(plan.budgets_per_day) * len(plan.policies) + len(plan.rules))
+        with context.progress("Replaying", n_runs * _STEPS) as advance:
+            learner_for = partial(learner_of, config=context.config) if plan.learn else None
+            rows = [row for record in plan.records for row in _rows(plan, record, learner_for, advance)]
+        if options.plot:
+            save_plot(options.plot, rows)
+    except (ConfigError, TraceError) as error:
+        raise InputError(str(error)) from error
+    if context.as_json:
+        context.print_json(rows)
+    else:
+        print_tables(context, rows)
+
+
+def _rows(plan: Plan, record: Record, learner_for: LearnerFor | None, advance: Progress) -> Iterator[Row]:
+    """The results on one record."""
+    replay = plan.replay(record)
+
+    def row(name: str, budget: float | None, outcome: Outcome, first: Outcome | None) -> Row:
+        return {
+            "trace": record.name,
+            "policy": name,
+            "budget_per_day": budget,
+            "learn": plan.learn,
+            "unscaled": budget is None,
+            **compared(outcome, first, has_hubs=replay.has_hubs),
+            "pages": len(replay.web.pages),
+            "days": (replay.end - replay.judged_from) / 86400,
+        }
+
+    for budget in plan.budgets_per_day:
+        first: Outcome | None = None
+        for name in plan.policies:
+            outcome = _run(replay, name, budget / 86400, learner_for, advance)
+            first = first or outcome
+            yield row(name, budget, outcome, first)
+    for name in plan.rules:
+        yield row(name, None, replay.run_as_shipped(name), None)
+        advance(_STEPS)
+
+
+def _run(
+    replay: Replay,
+    name: str,
+    fetches_per_second: float,
+    learner_for: LearnerFor | None,
+    advance: Progress,
+) -> Outcome:
+    """One run, which moves the progress bar on."""
+    wanted = max(fetches_per_second * (replay.end - replay.start), 1.0)
+    done = 0
+
+    def progress(ticks: int) -> None:
+        nonlocal done
+        reached = min(int(ticks / wanted * _STEPS), _STEPS)
+        if reached > done:
+            advance(reached - done)
+            done = reached
+
+    outcome = replay.run(name, fetches_per_second, learner_for=learner_for, progress=progress)
+    advance(_STEPS - done)
+    return outcome

@@ -1,0 +1,69 @@
+"""Requests that wait for their host: retries, redirects, and untracked requests from the plain scheduler."""
+
+from collections import deque
+from collections.abc import Iterator
+
+from scrapy import Request
+
+from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
+from scrapy_freshness.planning.hosts import Hosts
+
+#: Requests to hosts that are busy for the moment, at the most; more stay with the plain scheduler.
+_MAX_BUSY = 64
+
+
+class HeldRequests:
+    """Serves requests in the order in which they came, as far as their hosts are free.
+
+    A host may be in its back-off for an hour, so its requests are set aside, however many the plain
+    scheduler has, and those of other hosts pass them.
+    """
+
+    def __init__(self, slots: DownloadSlots, hosts: Hosts) -> None:
+        self._slots = slots
+        self._hosts = hosts
+        self._busy: deque[Request] = deque()
+        self._aside: dict[str, deque[Request]] = {}  #: by slot
+
+    def __len__(self) -> int:
+        return len(self._busy) + sum(map(len, self._aside.values()))
+
+    def __iter__(self) -> Iterator[Request]:
+        yield from self._busy
+        for requests in self._aside.values():
+            yield from requests
+
+    @property
+    def has_room(self) -> bool:
+        """Whether more untracked requests may be added."""
+        return len(self._busy) < _MAX_BUSY
+
+    def free_at(self, slot: str, now: float) -> float:
+        """When the next request to a slot may start; *now* or earlier means at once."""
+        return max(self._slots.free_at(slot, now), self._hosts.blocked_until(slot))
+
+    def add(self, request: Request, now: float) -> None:
+        slot = slot_of(request)
+        if self._hosts.blocked_until(slot) > now:
+            self._aside.setdefault(slot, deque()).append(request)
+        else:
+            self._busy.append(request)
+
+    def take(self, now: float) -> Request | None:
+        """Remove and return a request whose host is free, None if there is none."""
+        for _ in range(len(self._busy)):
+            request = self._busy.popleft()
+            if self.free_at(slot_of(request), now) <= now:
+                return request
+            self.add(request, now)
+        for slot, requests in self._aside.items():
+            if self.free_at(slot, now) <= now:
+                if len(requests) == 1:
+                    del self._aside[slot]
+                return requests.popleft()
+        return None
+
+    def next_at(self, now: float) -> float:
+        """When `take` may return something; inf if nothing is held."""
+        slots = {slot_of(request) for request in self._busy}.union(self._aside)
+        return min((self.free_at(slot, now) for slot in slots), default=float("inf"))

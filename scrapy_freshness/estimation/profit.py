@@ -1,0 +1,136 @@
+r"""How much is a link worth, and how fast does that fade?  Fits of click curves.
+
+A page found when it is :math:`a` seconds old has earned :math:`P(1-e^{-\mu a})` of its clicks already, so
+finding it then earns the rest, :math:`Pe^{-\mu a}`. :math:`P` and :math:`\mu` of a source are the least
+squares fit of :math:`P(1-e^{-\mu a})` to the mean cumulative clicks of its pages at ages :math:`a`, in bins
+of 20 minutes [1]_.
+
+A source with few pages says little about itself. Its curve is averaged with the curve of all sources
+together, which counts as some pages and is scaled down: a source that is not known gets a small profit, but
+never 0.
+
+References
+----------
+.. [1] Lefortier et al.: Timely crawling of high-quality ephemeral new content, CIKM 2013, algorithm 2.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+#: Width of an age bin.
+BIN_SECONDS = 1200.0
+#: Decays that are tried, in units of one over the largest age.
+_TRIED = np.geomspace(0.05, 200.0, 60)
+_GOLDEN = (np.sqrt(5) - 1) / 2
+_REFINEMENTS = 28
+
+
+class Profits(NamedTuple):
+    """What sources earn, one element a source."""
+
+    profit: FloatArray  #: P, clicks of a page that is found at once, > 0
+    decay: FloatArray  #: mu, per second, > 0
+
+
+def mean_cumulative_clicks(
+    page_ages: FloatArray, clicked_page: NDArray[np.int64], click_ages: FloatArray, n_bins: int
+) -> tuple[FloatArray, FloatArray]:
+    """Mean clicks that pages had by the end of each age bin, and how many pages are that old.
+
+    A page that is younger than the end of a bin is not yet known there, and does not count.
+
+    Parameters
+    ----------
+    page_ages : (pages,) array, seconds since each page's birth
+    clicked_page : (clicks,) array, index of the page that was clicked
+    click_ages : (clicks,) array, age of the page at the click, seconds
+
+    Examples
+    --------
+    >>> clicks, pages = mean_cumulative_clicks(
+    ...     np.array([3000.0, 1500.0]), np.array([0, 0, 1]), np.array([60.0, 1300.0, 60.0]), n_bins=3)
+    >>> clicks.tolist(), pages.tolist()
+    ([1.0, 2.0, 0.0], [2.0, 1.0, 0.0])
+    """
+    whole_bins = np.minimum(page_ages / BIN_SECONDS, n_bins).astype(np.int64)
+    of_bin = (click_ages / BIN_SECONDS).astype(np.int64)
+    is_known = of_bin < whole_bins[clicked_page]
+    counts = np.zeros((len(page_ages), n_bins))
+    np.add.at(counts, (clicked_page[is_known], of_bin[is_known]), 1)
+    is_old_enough = np.arange(n_bins) < whole_bins[:, None]
+    pages = is_old_enough.sum(axis=0).astype(np.float64)
+    total = (counts.cumsum(axis=1) * is_old_enough).sum(axis=0)
+    return total / np.maximum(pages, 1), pages
+
+
+def fit_profits(
+    clicks: FloatArray,
+    pages: FloatArray,
+    *,
+    pooled_pages: float = 5.0,
+    pessimism: float = 0.5,
+    least_profit: float = 1e-3,
+) -> Profits:
+    """Fit P and mu of each source.
+
+    Parameters
+    ----------
+    clicks : (sources, bins) array, mean cumulative clicks of the pages that are so old
+    pages : (sources, bins) array, how many pages those are; weights of the fit
+    pooled_pages : pages that the curve of all sources counts for
+    pessimism : share of that curve that a source without pages is believed to earn, > 0
+    least_profit : of a source where nothing is known about any, clicks
+
+    Examples
+    --------
+    >>> ages = BIN_SECONDS * np.arange(1, 73)
+    >>> known = 10 * (1 - np.exp(-ages / 7200))
+    >>> found = fit_profits(np.stack([known, 0 * known]), np.outer([1000.0, 0.0], np.ones(72)))
+    >>> found.profit.round(2).tolist(), (1 / found.decay).round(-1).tolist()
+    ([9.98, 5.0], [7200.0, 7200.0])
+    """
+    n_pages = pages.sum(axis=0)
+    together = (clicks * pages).sum(axis=0) / np.maximum(n_pages, 1e-12)
+    everything = _fit(together[None], n_pages[None])
+    if not n_pages.any() or everything.profit[0] <= least_profit:
+        everything = Profits(np.array([least_profit]), everything.decay)
+    ages = BIN_SECONDS * np.arange(1, clicks.shape[1] + 1)
+    typical = pessimism * everything.profit * -np.expm1(-everything.decay * ages)
+    weight = pages + pooled_pages
+    mixed = (pages * clicks + pooled_pages * typical) / weight
+    return _fit(mixed, weight)
+
+
+def _fit(clicks: FloatArray, weight: FloatArray) -> Profits:
+    """Weighted least squares: P in closed form, mu from a grid and golden sections of its logarithm."""
+    ages = np.arange(1, clicks.shape[1] + 1) / clicks.shape[1]
+    weighted = weight * clicks
+
+    tried = -np.expm1(-_TRIED[:, None] * ages)
+    explained = (weighted @ tried.T) ** 2 / np.maximum(weight @ (tried * tried).T, 1e-300)
+    best = np.log(_TRIED)[np.argmax(explained, axis=1)]
+    step = float(np.log(_TRIED[1] / _TRIED[0]))
+    low, high = best - step, best + step
+    for _ in range(_REFINEMENTS):
+        earlier, later = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        is_earlier = (
+            _explained(earlier, ages, weight, weighted)[0] >= (_explained(later, ages, weight, weighted)[0])
+        )
+        low, high = np.where(is_earlier, low, earlier), np.where(is_earlier, later, high)
+    log_decay = (low + high) / 2
+    profit = _explained(log_decay, ages, weight, weighted)[1]
+    return Profits(profit, np.exp(log_decay) / (clicks.shape[1] * BIN_SECONDS))
+
+
+def _explained(
+    log_decay: FloatArray, ages: FloatArray, weight: FloatArray, weighted: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Sum of squares that each source's curve explains with its best P, and that P."""
+    shape = -np.expm1(-np.exp(log_decay)[:, None] * ages)
+    product = (shape * weighted).sum(axis=1)
+    square = np.maximum((shape * shape * weight).sum(axis=1), 1e-300)
+    return product * product / square, product / square

@@ -1,0 +1,207 @@
+r"""How good are change signals?  Maximum likelihood of their precision and recall.
+
+A page changes at rate :math:`\Delta`. A share :math:`\lambda` (recall) of its changes is announced by a
+signal; false signals come at rate :math:`\nu`. So silent changes come at rate
+:math:`\alpha=(1-\lambda)\Delta`, all signals at rate :math:`\gamma=\lambda\Delta+\nu`, and a visit
+:math:`\tau` seconds and :math:`n` signals after the one before finds the page unchanged with probability
+
+.. math:: e^{-(\alpha\tau + bn)}, \qquad b = \alpha\beta = -\log(\nu/\gamma) = -\log(1-precision) ,
+
+which is a concave log-likelihood of :math:`(\alpha, b)` [1]_. The signal count gives :math:`\gamma`, and then
+:math:`\lambda\Delta=\gamma(1-e^{-b})`. Several independent sources have a :math:`b_k` and
+:math:`\gamma_k` each, and their exponents add up [2]_.
+
+To estimate one quality for pages that change at different rates :math:`\Delta_i`, hand in
+:math:`\Delta_i\tau` instead of seconds: rates are then relative to the page's own.
+
+References
+----------
+.. [1] Busa-Fekete et al.: Optimal scheduling of web crawls with noisy change-indicating signals, appendix E
+   (in which z has to mean *unchanged*).
+.. [2] The same, section 3, footnote 2.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_freshness.estimation.unchanged_fit import Observations, fit_unchanged
+
+FloatArray = NDArray[np.float64]
+
+#: Standard normal quantile of a two-sided 90 % interval.
+_Z90 = 1.6448536269514722
+#: Largest half width of an interval on a logarithmic scale: nothing is known, but numbers stay finite.
+_WIDEST = 50.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalPrior:
+    """What is believed of signals before a visit has tested them.
+
+    Half of the signals true and half of the changes announced lies between sitemaps whose dates are mostly
+    right and the precision below .2 and recall below .5 that the paper's section 2 found.
+    """
+
+    change_rate: float | FloatArray  #: Delta, per second; one number, or one a group
+    precision: float | FloatArray = 0.5  #: above 0, below 1; one number, or (g, K), one a group and source
+    recall: float | FloatArray = 0.5  #: of all sources, above 0, below 1; or (g, K), which add up to that
+    weight: float = 2.0  #: observations that the belief in each parameter counts for, > 0
+
+
+class Uncertain(NamedTuple):
+    """Estimates and the ends of their 90 % intervals."""
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalQuality:
+    """What signals are worth, for g groups of pages and K sources of signals."""
+
+    silent_rate: FloatArray  #: alpha, (g,), per second
+    exponent: FloatArray  #: b = alpha * beta, (g, K): what one signal adds to -log P(unchanged)
+    signal_rate: FloatArray  #: gamma, (g, K), per second
+    change_rate: Uncertain  #: Delta, (g,), per second
+    recall: Uncertain  #: lambda, (g,), share of the changes that any source announces
+    precision: Uncertain  #: (g, K), share of the signals that announce a change
+    false_rate: Uncertain  #: nu, (g, K), per second
+
+
+def fit_signals(
+    seconds: FloatArray,
+    signals: FloatArray,
+    changed: NDArray[np.bool_],
+    group: NDArray[np.int64],
+    n_groups: int,
+    prior: SignalPrior,
+) -> SignalQuality:
+    """Estimate the quality of signals from what visits found.
+
+    The prior is a pair of pseudo-observations for each parameter, weighted so that it alone gives the prior;
+    it also keeps the rates above 0. Newton's method, shortened where it would not gain. Intervals are
+    those of the normal approximation: of log(Delta), log(nu), logit(lambda) and b.
+
+    Parameters
+    ----------
+    seconds : (N,) array, tau, between two visits, >= 0
+    signals : (N, K) array, n, of each source in that time
+    changed : (N,) array, whether the later visit found a change
+    group : (N,) array, which group the page belongs to, 0 to n_groups - 1
+
+    Examples
+    --------
+    >>> found = fit_signals(np.zeros(0), np.zeros((0, 1)), np.zeros(0, bool), np.zeros(0, int), 1,
+    ...     SignalPrior(change_rate=0.01, precision=0.6, recall=0.3))
+    >>> [float(each.round(6).item()) for each in (found.change_rate[0], found.precision[0], found.recall[0])]
+    [0.01, 0.6, 0.3]
+    """
+    n_sources = signals.shape[1]
+    change_rate = np.broadcast_to(np.asarray(prior.change_rate, np.float64), (n_groups,))
+    recall = np.asarray(prior.recall, np.float64)
+    precision, recall = (
+        np.broadcast_to(each, (n_groups, n_sources))
+        for each in (prior.precision, recall if recall.ndim else recall / n_sources)
+    )
+    silent = (1 - recall.sum(axis=1)) * change_rate
+    # In units of the prior's time between silent changes, all parameters are of a similar size.
+    x = np.column_stack([seconds * silent[group], signals])
+    seen = Observations(x, changed.astype(np.float64), (~changed).astype(np.float64), group)
+    theta, covariance = fit_unchanged(seen.with_prior(_shares(precision), prior.weight, n_groups), n_groups)
+
+    total_seconds = np.bincount(group, seconds, n_groups)
+    counts = np.stack([np.bincount(group, each, n_groups) for each in signals.T], axis=1)
+    usual = recall * change_rate[:, None] / precision
+    watched = total_seconds[:, None] + prior.weight / usual
+    gamma = (counts + prior.weight) / watched
+    scale = np.concatenate([silent[:, None], np.ones((n_groups, n_sources))], axis=1)
+    covariance = covariance * scale[:, :, None] * scale[:, None, :]
+    return _quality(theta[:, 0] * silent, theta[:, 1:], covariance, gamma, gamma / watched)
+
+
+def delayed_exponent(
+    seconds_after_visit: FloatArray, precision: FloatArray | float, share_arrived: FloatArray
+) -> FloatArray:
+    r"""What a signal that may be late adds to -log P(unchanged): :math:`-\log(1-precision\cdot G(a))`.
+
+    A signal that arrives :math:`a` seconds after a visit announces a change that the visit has not seen only
+    if it took less than that, which has probability :math:`G(a)`.
+
+    Parameters
+    ----------
+    seconds_after_visit : (n,) array, a; a signal from before the visit (a < 0) says nothing
+    precision : of the signals
+    share_arrived : (n,) array, G(a), share of the signals that take at most a seconds
+
+    Examples
+    --------
+    >>> ages = np.array([-1.0, 60.0, 1e9])
+    >>> delayed_exponent(ages, 0.5, -np.expm1(-ages / 600)).round(3)
+    array([0.   , 0.049, 0.693])
+    """
+    share = np.where(seconds_after_visit > 0, share_arrived, 0.0)
+    with np.errstate(divide="ignore"):
+        return -np.log1p(-precision * share)
+
+
+def counted_quality(signals: FloatArray, changed: NDArray[np.bool_]) -> tuple[float, float]:
+    """Precision and recall by counting intervals between visits, a reference that is biased.
+
+    An interval with a signal and a change need not have a change that was signalled, and a longer interval
+    has more of both: the shares are far too high.
+
+    >>> counted_quality(np.array([1.0, 0.0, 2.0, 0.0]), np.array([True, True, False, False]))
+    (0.5, 0.5)
+    """
+    both = int(np.count_nonzero((signals > 0) & changed))
+    n_signalled, n_changed = int(np.count_nonzero(signals > 0)), int(np.count_nonzero(changed))
+    return both / max(n_signalled, 1), both / max(n_changed, 1)
+
+
+def _shares(precision: FloatArray) -> FloatArray:
+    """Chance of a change after one unit of time alone, and after one signal of each source alone."""
+    return np.column_stack([np.full(len(precision), -np.expm1(-1.0)), precision])
+
+
+def _quality(
+    alpha: FloatArray, b: FloatArray, covariance: FloatArray, gamma: FloatArray, gamma_variance: FloatArray
+) -> SignalQuality:
+    """All that follows from the parameters, with intervals by the delta method."""
+    precision, false = -np.expm1(-b), np.exp(-b)
+    signalled = (gamma * precision).sum(axis=1)
+    change_rate = alpha + signalled
+    recall = signalled / change_rate
+
+    def deviation(by_alpha: FloatArray, by_b: FloatArray, by_gamma: FloatArray) -> FloatArray:
+        slope = np.concatenate([by_alpha[:, None], by_b], axis=1)
+        variance = np.einsum("gi,gij,gj->g", slope, covariance, slope)
+        root: FloatArray = np.sqrt(np.maximum(variance + (by_gamma**2 * gamma_variance).sum(axis=1), 0))
+        return root
+
+    of_change = deviation(np.ones(len(alpha)), gamma * false, precision)
+    back = (alpha / change_rate**2)[:, None]
+    of_recall = deviation(-signalled / change_rate**2, back * gamma * false, back * precision)
+    of_b = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)[:, 1:])
+    of_false = np.sqrt(of_b**2 + gamma_variance / gamma**2)
+
+    b_low, b_high = np.maximum(b - _Z90 * of_b, 0), b + _Z90 * of_b
+    spread = np.exp(np.minimum(_Z90 * of_recall / (recall * (1 - recall)), _WIDEST))
+    odds = recall / (1 - recall)
+    return SignalQuality(
+        silent_rate=alpha,
+        exponent=b,
+        signal_rate=gamma,
+        change_rate=_around(change_rate, of_change / change_rate),
+        recall=Uncertain(recall, odds / (odds + spread), odds * spread / (1 + odds * spread)),
+        precision=Uncertain(precision, -np.expm1(-b_low), -np.expm1(-b_high)),
+        false_rate=_around(gamma * false, of_false),
+    )
+
+
+def _around(value: FloatArray, log_deviation: FloatArray) -> Uncertain:
+    factor = np.exp(np.minimum(_Z90 * log_deviation, _WIDEST))
+    return Uncertain(value, value / factor, value * factor)

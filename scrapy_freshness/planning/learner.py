@@ -1,0 +1,55 @@
+"""What every learner offers: beliefs about pages, from what their visits saw."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_freshness.model import PageRecord
+
+#: A number a page, by the name of the belief.
+Columns = dict[str, NDArray[np.float64]]
+
+
+class Learner(Protocol):
+    """Turns records into beliefs: the change rate with its 90 % interval, and what else a model needs."""
+
+    def prior(self, page: PageRecord) -> Mapping[str, float]:
+        """What is believed about a page before its first visit."""
+        ...
+
+    def learn(self, pages: Sequence[PageRecord]) -> Columns:
+        """What is believed about pages that have just been visited; called once for each visit."""
+        ...
+
+    def expect(self, seconds_between_visits: float) -> None:
+        """Be told about how often a page is visited on average: known pages over the crawl rate."""
+        ...
+
+    def take_groups(self) -> Mapping[str, bytes]:
+        """What was learned of groups of pages since the last call, by the name of the group."""
+        ...
+
+    def restore(self, groups: Mapping[str, bytes]) -> None:
+        """Take over what was learned of groups in earlier runs; what is not known here is left alone."""
+        ...
+
+
+class AroundRates:
+    """A learner of further beliefs, built around one of change rates, whose groups it hands on."""
+
+    def __init__(self, rates: Learner) -> None:
+        self._rates = rates
+
+    def expect(self, seconds_between_visits: float) -> None:
+        """Handed on to the learner of rates."""
+        self._rates.expect(seconds_between_visits)
+
+    def take_groups(self) -> Mapping[str, bytes]:
+        """Those of the rates."""
+        return self._rates.take_groups()
+
+    def restore(self, groups: Mapping[str, bytes]) -> None:
+        """Go on where an earlier run ended."""
+        self._rates.restore(groups)

@@ -1,0 +1,70 @@
+"""What do the links of a source bring?  Link rates from polls, profits from what is known of clicks.
+
+A page that was found on a source has the source's profit and decay while it waits for its first visit: who
+discovers it hands them in with its record. Other pages are not ephemeral, and have a profit of 0.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from scrapy_freshness.estimation.links import LAST_POLLS, link_rates
+from scrapy_freshness.estimation.polls import poll_columns
+from scrapy_freshness.model import PageKind, PageRecord
+from scrapy_freshness.planning.learner import AroundRates, Columns, Learner
+
+#: Decay of what does not fade within a human life.
+_SLOWEST = 1e-12
+
+
+def inherited_beliefs(source: PageRecord) -> dict[str, float]:
+    """What is believed of a page because of the page that it was found on: nothing, if that is no source."""
+    if source.kind is not PageKind.SOURCE:
+        return {}
+    return {name: value for name, value in source.beliefs.items() if name in ("profit", "decay")}
+
+
+class LinkLearner(AroundRates):
+    """Adds link rate, profit and decay to the beliefs of a learner of change rates.
+
+    Parameters
+    ----------
+    profit, decay : of sources without clicks, requests per page and per second; small, but never 0
+    last_polls : polls that the link rate is estimated from
+    """
+
+    def __init__(
+        self,
+        rates: Learner,
+        *,
+        profit: float = 1.0,
+        decay: float = 1 / 86400,
+        last_polls: int = LAST_POLLS,
+    ) -> None:
+        super().__init__(rates)
+        self._profit = profit
+        self._decay = decay
+        self._last_polls = last_polls
+
+    def prior(self, page: PageRecord) -> Mapping[str, float]:
+        """Of a source, a link a day; of a page, what it was found with."""
+        is_source = page.kind is PageKind.SOURCE
+        usual = {
+            "link_rate": 1 / 86400 if is_source else 0.0,
+            "profit": self._profit if is_source else 0.0,
+            "decay": self._decay if is_source else _SLOWEST,
+        }
+        known = {name: value for name, value in page.beliefs.items() if name in usual}
+        return {**self._rates.prior(page), **usual, **known}
+
+    def learn(self, pages: Sequence[PageRecord]) -> Columns:
+        """Link rates of the sources among these pages; profits and decays stay as they are."""
+        found, seconds = poll_columns([page.polls for page in pages])
+        rates = link_rates(found, seconds, last_polls=self._last_polls).rate
+        is_source = np.array([page.kind is PageKind.SOURCE for page in pages])
+        before = [self.prior(page) for page in pages]
+        return self._rates.learn(pages) | {
+            "link_rate": np.where(is_source, rates, 0.0),
+            "profit": np.array([each["profit"] for each in before]),
+            "decay": np.array([each["decay"] for each in before]),
+        }

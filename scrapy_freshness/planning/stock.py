@@ -1,0 +1,161 @@
+"""Pages on their way from the frontier to a visit: chosen, then waiting for their records, then ready.
+
+Pages are chosen some at a time, and their records are asked for ahead, so that a visit can begin at once.
+"""
+
+import heapq
+from collections.abc import Callable, Collection, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_freshness.model import PageRecord
+from scrapy_freshness.planning.frontier import Frontier
+from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.ready import CROWD, FreeAt, ReadyPage, ReadyPages
+from scrapy_freshness.planning.table import PageTable
+from scrapy_freshness.value.contract import FloatArray
+
+#: New pages that are put before the frontier's choice at once; more wait in the frontier.
+_MAX_POOL = 10_000
+#: One page in so many is kept ready, its record read ahead: that costs next to no freshness.
+_LOOKAHEAD_SHARE = 500
+#: One page in so many is chosen at a time, which costs hardly more than to choose one; at most so many.
+_CHOSEN_SHARE, _MAX_CHOSEN = 60, 2_000
+
+
+class Stock:
+    """Keeps enough pages at hand, the best of those whose hosts may be asked.
+
+    Parameters
+    ----------
+    settle : sends pages that were visited lately back to the frontier; False if there are none
+    one_by_one : a few sources may be worth more, over and over, than all pages: none is chosen ahead
+    """
+
+    def __init__(
+        self,
+        table: PageTable,
+        frontier: Frontier,
+        hosts: Hosts,
+        *,
+        crawls_per_second: float,
+        settle: Callable[[float], bool],
+        one_by_one: bool,
+    ) -> None:
+        self._table = table
+        self._frontier = frontier
+        self._hosts = hosts
+        self._crawls_per_second = crawls_per_second
+        self._settle = settle
+        self._one_by_one = one_by_one
+        self._pool: list[tuple[float, int]] = []  #: heap of (minus value, row)
+        self._loading: dict[int, tuple[int, float]] = {}  #: page id -> row and value
+        self._ready = ReadyPages()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another page may be put before the frontier's choice."""
+        return len(self._pool) < _MAX_POOL
+
+    @property
+    def is_stirring(self) -> bool:
+        """Whether pages are on their way to become ready."""
+        return bool(self._pool or self._loading)
+
+    def __len__(self) -> int:
+        return len(self._pool) + len(self._loading) + len(self._ready)
+
+    def put(self, row: int, value: float) -> None:
+        """Take a page out of the frontier, whatever is chosen there."""
+        self._table.taken[row] = True
+        self._table.wake[row] = np.inf
+        heapq.heappush(self._pool, (-value, row))
+
+    def join(self, rows: NDArray[np.intp], values: FloatArray, now: float) -> None:
+        """Let pages take the places of those that were chosen before and are worth less."""
+        for row, value in zip(rows.tolist(), values.tolist(), strict=True):
+            least = max(self._pool, default=(-np.inf, row))
+            if value > -least[0] and not self._table.taken[row]:
+                self._pool.remove(least)
+                heapq.heapify(self._pool)
+                self._frontier.rouse(least[1], now)
+                self.put(row, value)
+
+    def wanted(self, now: float, urgent: Collection[int]) -> list[int]:
+        """Ids of pages whose records are needed now; rows in *urgent* even if their host is crowded.
+
+        None as long as half of the pages that should be at hand are: records are read in batches.
+        """
+        lookahead = self._lookahead
+        missing = lookahead - self._ready.available() - len(self._loading)
+        chosen: list[int] = []
+        crowded: list[int] = []
+        if 2 * missing <= lookahead:
+            return chosen
+        while missing > len(chosen):
+            if not self._pool and not self.refill(now):
+                break
+            value, row = heapq.heappop(self._pool)
+            if row not in urgent and self._is_crowded(row):
+                crowded.append(row)
+                continue
+            page_id = int(self._table.page_id[row])
+            self._loading[page_id] = row, -value
+            chosen.append(page_id)
+        if crowded:
+            self._frontier.release(np.array(crowded), now)
+        return chosen
+
+    def supply(self, page_ids: Iterable[int], records: Iterable[PageRecord]) -> list[int]:
+        """Take in the records of pages that were wanted; returns the rows of those that have none."""
+        found = {record.page_id: record for record in records}
+        missing: list[int] = []
+        for page_id in page_ids:
+            row, value = self._loading.pop(page_id)
+            record = found.get(page_id)
+            if record is None:
+                missing.append(row)
+            else:
+                self._ready.add(ReadyPage(-value, row, record))
+        return missing
+
+    def give_up(self, page_ids: Iterable[int]) -> list[int]:
+        """Records that were wanted cannot be had; returns the rows of their pages."""
+        return [self._loading.pop(page_id)[0] for page_id in page_ids]
+
+    def take(self, now: float, free_at: FreeAt) -> ReadyPage | None:
+        """Remove and return the best page whose host is free, None if there is none."""
+        return self._ready.take(now, lambda host, at: max(free_at(host, at), self._hosts.blocked_until(host)))
+
+    def next_at(self, now: float) -> float:
+        """When a page may be ready, or be chosen, again."""
+        times = [self._ready.next_at(now), self._frontier.next_wake(self._full_hosts(now))]
+        times += [self._hosts.blocked_until(host) for host in self._hosts.blocked(now)]
+        return min(times)
+
+    def refill(self, now: float) -> bool:
+        """Choose the best pages; False if there are none."""
+        at_hand = 2 * CROWD * len(self._table.hosts)  # more would only be given back
+        share = 0 if self._one_by_one else len(self._table) // _CHOSEN_SHARE
+        count = min(max(self._lookahead, share), _MAX_CHOSEN, max(at_hand, 1))
+        full_hosts = self._full_hosts(now)
+        rows, values = self._frontier.take_best(now, count, full_hosts)
+        if not len(rows) and self._settle(now):
+            rows, values = self._frontier.take_best(now, count, full_hosts)
+        self._pool = list(zip((-values).tolist(), rows.tolist(), strict=True))
+        return bool(self._pool)
+
+    @property
+    def _lookahead(self) -> int:
+        """Pages kept ready: half a second's worth, but few enough to choose them by their present value."""
+        return int(min(max(1, 0.5 * self._crawls_per_second), max(1, len(self._table) / _LOOKAHEAD_SHARE)))
+
+    def _full_hosts(self, now: float) -> NDArray[np.bool_]:
+        """By the host's number: whether more pages of it need not be chosen."""
+        full = np.zeros(len(self._table.hosts), np.bool_)
+        full[self._table.host_numbers((*self._ready.crowded_hosts(), *self._hosts.blocked(now)))] = True
+        return full
+
+    def _is_crowded(self, row: int) -> bool:
+        return self._ready.is_crowded(self._table.hosts[self._table.host[row]])

@@ -1,0 +1,52 @@
+"""A crawler that knows the truth: what the papers call known parameters."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+import numpy as np
+
+from scrapy_freshness.model import PageRecord
+from scrapy_freshness.planning.learner import Columns
+from scrapy_freshness.value.contract import Beliefs, FloatArray
+
+#: What the planner itself keeps.
+_STATE = {"importance", "signals"}
+#: What follows from a known change rate: there is no doubt about it.
+CERTAIN = frozenset({"mean_rate", "doubt"})
+
+
+class KnownTruth:
+    """A learner that has nothing to learn; pages are known by the number that is their fingerprint.
+
+    Parameters
+    ----------
+    truth : what value models need
+    weights : by name, of the signals of each source, if there are several
+    """
+
+    def __init__(self, truth: Beliefs, weights: Mapping[str, FloatArray] | None = None) -> None:
+        names = [each.name for each in fields(truth) if each.name not in _STATE]
+        columns = {name: getattr(truth, name) for name in names}
+        certain = {"mean_rate": truth.change_rate, "doubt": np.zeros(len(truth))}
+        known = {name: column for name, column in columns.items() if column is not None}
+        self._truth: Columns = certain | known | dict(weights or {})
+
+    def prior(self, page: PageRecord) -> Mapping[str, float]:
+        """The truth about a page."""
+        return {name: float(column[page.fingerprint]) for name, column in self._truth.items()}
+
+    def learn(self, pages: Sequence[PageRecord]) -> Columns:
+        """The truth about pages."""
+        numbers = np.array([page.fingerprint for page in pages])
+        known = {name: column[numbers] for name, column in self._truth.items()}
+        return known | {"change_rate_low": known["change_rate"], "change_rate_high": known["change_rate"]}
+
+    def expect(self, seconds_between_visits: float) -> None:
+        """Of no use to who knows."""
+
+    def take_groups(self) -> Mapping[str, bytes]:
+        """Nothing was learned."""
+        return {}
+
+    def restore(self, groups: Mapping[str, bytes]) -> None:
+        """Nothing to take over."""

@@ -1,0 +1,96 @@
+"""Every policy crawls: what it has to know is learned, kept and found again."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from crawling import RunningCrawl, crawl, start_crawl
+from site_under_test import Answer, Page, Site, html
+
+from scrapy_freshness.config import POLICY_NAMES
+from scrapy_freshness.estimation.polls import poll_columns
+from scrapy_freshness.model import PageKind
+
+POLICIES = [name.replace("-J", "-2") for name in POLICY_NAMES if not name.startswith("echo")]
+#: A second of staleness costs as much as ten crawls: these policies would wait for hours otherwise.
+SETTINGS = {"FRESHNESS_STALE_COST": "10/s", "FRESHNESS_STALE_LIMIT": "0.2s", "FRESHNESS_BUDGET": "20/s"}
+
+
+def changing(*links: str) -> Page:
+    """A page with other words at every request."""
+    return lambda headers, count: Answer(html(*links, text=f"version {count} of this page"))
+
+
+def test_every_policy_visits_pages_again_also_after_a_restart(site: Site, tmp_path: Path) -> None:
+    crawls: dict[str, RunningCrawl] = {}
+    for policy in POLICIES:
+        site.pages[f"/{policy}/"] = changing(f"/{policy}/still")
+        site.pages[f"/{policy}/still"] = html()
+
+    for part in ("first", "second"):
+        for policy in POLICIES:
+            settings = {**SETTINGS, "FRESHNESS_POLICY": policy, "CLOSESPIDER_TIMEOUT": 5}
+            crawls[policy] = start_crawl(tmp_path / policy, site.url(f"/{policy}/"), settings=settings)
+        for policy, running in crawls.items():
+            done = running.wait(timeout=120)
+            pages = [done.stat("freshness/visits/changed"), done.stat("freshness/visits/unchanged")]
+            assert all(pages), f"{policy}, {part} run: {pages}\n{done.log[-3000:]}"
+            assert "Traceback" not in done.log, done.log
+
+
+HUB = """
+import scrapy
+
+class HubSpider(scrapy.Spider):
+    name = "hub"
+
+    async def start(self):
+        yield scrapy.Request(self.start_urls[0], meta={"freshness": "source"}, callback=self.parse_hub)
+
+    def parse_hub(self, response):
+        yield from response.follow_all(css="a", callback=self.parse)
+
+    def parse(self, response):
+        yield {"url": response.url, "text": "", "changed": True}
+"""
+
+
+@pytest.mark.parametrize("policy", ["echo-newpages", "echo-schedule", "echo-greedy", "holistic"])
+def test_sources_are_polled_for_new_pages_which_are_fetched(site: Site, tmp_path: Path, policy: str) -> None:
+    def hub(headers: Mapping[str, str], count: int) -> Answer:
+        shown = [f"/{number}" for number in range(max(0, count - 3), count + 1)]
+        site.pages |= dict.fromkeys(shown, html())
+        return Answer(html(*shown, text=f"{count} posts"))
+
+    site.pages["/hub"] = hub
+    settings = {"FRESHNESS_POLICY": policy, "FRESHNESS_PROFIT_LIFE": "1min", "FRESHNESS_BUDGET": "20/s"}
+
+    for _ in range(2):
+        done = crawl(tmp_path, site.url("/hub"), spider=HUB, settings=settings, seconds=3)
+        polls = len(site.asked("/hub"))
+        assert "Traceback" not in done.log
+        assert polls >= 5
+        assert all(len(site.asked(f"/{number}")) >= 1 for number in range(polls - 3))
+
+    with done.store() as store:
+        (record,) = [each for each in store.load_records(range(1, 9)) if each.kind is PageKind.SOURCE]
+    found, seconds = poll_columns([record.polls])
+    assert record.url == site.url("/hub")
+    assert found.sum() > 0 < seconds.min()
+    assert record.beliefs["link_rate"] > 0.1
+    assert record.beliefs["decay"] == pytest.approx(1 / 60)
+
+
+def test_what_siblings_have_taught_is_kept(site: Site, tmp_path: Path) -> None:
+    site.pages |= {"/": html("/a/1", "/a/2"), "/a/1": changing(), "/a/2": changing(), "/a/3": html()}
+    settings = {"FRESHNESS_ESTIMATOR": "pooled"}
+
+    with crawl(tmp_path, site.url(), settings=settings, seconds=2).store() as store:
+        groups = store.load_groups("follow")
+    again = crawl(tmp_path, site.url("/a/3"), settings=settings, seconds=1)
+
+    host = "127.0.0.1"
+    assert {f'["rates", "{host}"]', f'["rates", "{host}", "{host}:{site.port}/a/*"]'} <= groups.keys()
+    with again.store() as store:
+        assert store.load_groups("follow").keys() >= groups.keys()
+    assert "Traceback" not in again.log

@@ -1,0 +1,157 @@
+"""From what visits gained to what is believed: learners of the user-centric policies."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
+from scrapy_freshness.model import Outcome, PageRecord
+from scrapy_freshness.planning.gain_learner import GainLearner, LinearGainLearner
+from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.learner import Learner
+from scrapy_freshness.planning.learning import RateLearner
+from scrapy_freshness.planning.planner import Planner
+from scrapy_freshness.planning.policy import policy_named
+from scrapy_freshness.planning.visits import Report, Upkeep, updated_record
+from scrapy_freshness.simulator.run import crawl, ticks_at
+from scrapy_freshness.simulator.web import Address, Look
+
+DAY = 86400.0
+
+
+def rates() -> RateLearner:
+    return RateLearner(partial(estimate_change_rates, prior=PriorPoints(DAY, 10 * DAY)))
+
+
+def after_visits(
+    learner: Learner, gains: list[float | None], *, every: float = DAY, quality: float | None = 1.0
+) -> PageRecord:
+    """A page's record as the planner has it after a first visit and one for each gain."""
+    record = PageRecord(page_id=1, fingerprint=1, url="http://a.example/", host="a.example")
+    for number, gain in enumerate([None, *gains]):
+        outcome = Outcome.FIRST if number == 0 else Outcome.CHANGED if gain else Outcome.UNCHANGED
+        report = Report(
+            outcome=outcome,
+            at=number * every,
+            quality_gain=gain,
+            page_quality=quality if number == 0 else None,
+        )
+        record = updated_record(record, report, Upkeep())
+        columns = {name: float(column[0]) for name, column in learner.learn([record]).items()}
+        rate_names = ("change_rate", "change_rate_low", "change_rate_high")
+        known = {name: columns.pop(name) for name in rate_names}
+        record = replace(record, beliefs=columns, **known)
+    return record
+
+
+def test_the_paper_takes_the_mean_of_gain_over_time_waited() -> None:
+    learned = after_visits(LinearGainLearner(rates()), [2.0, 0.0, 4.0], every=10.0)
+
+    assert learned.beliefs["gain"] == pytest.approx((0.2 + 0.0 + 0.4) / 3)
+    assert learned.beliefs["gain_refreshes"] == 3
+
+
+def test_a_window_forgets_what_is_long_ago() -> None:
+    long_ago: list[float | None] = [100.0] * 10 + [1.0] * 60
+    for learner in (LinearGainLearner(rates(), window=5), GainLearner(rates(), window=5)):
+        remembered = after_visits(learner, long_ago, every=10.0).beliefs["gain"]
+        everything = after_visits(type(learner)(rates()), long_ago, every=10.0).beliefs["gain"]
+        assert remembered < everything / 3
+
+
+def test_by_the_paper_a_page_that_gained_nothing_is_given_up() -> None:
+    assert after_visits(LinearGainLearner(rates()), [0.0]).beliefs["gain"] == 0
+    assert after_visits(LinearGainLearner(rates(), prior_refreshes=0.5), [0.0]).beliefs["gain"] > 0
+
+
+def test_a_page_that_gained_nothing_is_not_given_up() -> None:
+    once, often = (after_visits(GainLearner(rates()), [0.0] * count).beliefs for count in (1, 30))
+
+    assert 0 < often["gain"] < once["gain"]
+    assert often["noticed_rate"] > 0
+
+
+def test_gains_are_learned_with_the_rate_of_what_is_noticed() -> None:
+    learned = after_visits(GainLearner(rates()), ([0.0] * 9 + [5.0]) * 30)
+
+    assert learned.beliefs["noticed_rate"] * DAY == pytest.approx(-np.log(0.9), rel=0.1)
+    assert learned.beliefs["gain"] * DAY == pytest.approx(5 * -np.log(0.9), rel=0.1)
+
+
+def test_visits_without_a_measure_teach_nothing() -> None:
+    measured = after_visits(GainLearner(rates()), [1.0, 1.0])
+    unmeasured = after_visits(GainLearner(rates()), [1.0, 1.0, None, None])
+
+    for name in ("gain_refreshes", "gain_seconds", "gain_sum"):
+        assert unmeasured.beliefs[name] == measured.beliefs[name]
+    assert "quality_gain" not in unmeasured.beliefs
+
+
+def test_what_is_measured_reaches_the_learner_once() -> None:
+    record = PageRecord(page_id=1, fingerprint=1, url="", host="", last_visit_at=5.0)
+    report = Report(outcome=Outcome.CHANGED, at=12.0, quality_gain=0.25, page_quality=3.0)
+
+    after = updated_record(record, report, Upkeep())
+
+    assert after.beliefs == {"quality_gain": 0.25, "waited_seconds": 7.0, "page_quality": 3.0}
+    assert record.beliefs == {}
+    first = updated_record(
+        replace(record, last_visit_at=None), replace(report, outcome=Outcome.FIRST), Upkeep()
+    )
+    assert first.beliefs == {"page_quality": 3.0}, "a first copy replaces none"
+
+
+def test_good_pages_are_expected_to_gain_more() -> None:
+    learner = GainLearner(rates())
+    good, bad = (after_visits(learner, [], quality=quality).beliefs["gain"] for quality in (8.0, 0.5))
+
+    assert good > bad > 0
+
+
+def test_a_learner_that_is_restored_expects_the_same_of_pages() -> None:
+    learner = GainLearner(rates())
+    pages = [after_visits(learner, [0.01 * number] * 20, quality=number) for number in (1.0, 2.0, 4.0)]
+    names = pages[0].beliefs.keys()
+    columns = {name: np.array([page.beliefs[name] for page in pages], np.float32) for name in names}
+    columns = {name: np.append(column, np.nan).astype(np.float32) for name, column in columns.items()}
+    restored = GainLearner(rates())
+    restored.recall(columns)
+    new = PageRecord(page_id=9, fingerprint=9, url="", host="")
+
+    assert restored.prior(new)["gain"] == pytest.approx(learner.prior(new)["gain"], rel=0.3)
+    restored.recall({})
+    assert restored.prior(new)["gain"] < GainLearner(rates()).prior(new)["gain"] / 2
+
+
+class TwoKinds:
+    """Every second page gains at every fetch after a change each day; the others never gain."""
+
+    first_linked = None
+
+    def __init__(self, pages: int) -> None:
+        self.addresses = [Address(f"http://a.example/{page}", "a.example") for page in range(pages)]
+        self._seen = np.zeros(pages)
+
+    def appears_at(self, page: int) -> float:
+        return 0.0
+
+    def look(self, page: int, now: float) -> Look:
+        days = float(now // DAY)
+        gain = 1.0 if page % 2 and days > self._seen[page] else 0.0
+        self._seen[page] = days
+        return Look(int(days) if page % 2 else 0, page_quality=1.0, quality_gain=gain)
+
+
+@pytest.mark.parametrize(
+    ("policy", "learner"), [("user-centric", GainLearner), ("user-centric-linear", LinearGainLearner)]
+)
+def test_the_planner_visits_what_gains(policy: str, learner: type[GainLearner | LinearGainLearner]) -> None:
+    planner = Planner(policy_named(policy), Hosts(5.0, 60.0), learner(rates()), crawls_per_second=10 / DAY)
+    fetches = crawl(TwoKinds(20), planner, ticks_at(10 / DAY, 0.0, 60 * DAY), start=0.0)
+    visits = np.bincount(fetches.pages, minlength=20)
+
+    assert visits[1::2].sum() > 4 * visits[::2].sum()
+    if policy == "user-centric":
+        assert np.all(visits > 0), "nobody is given up"
