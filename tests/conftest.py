@@ -1,5 +1,6 @@
 """Databases for tests: each test that asks for `database_url` or `store` runs on SQLite and on PostgreSQL."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from postgres import Server, postgres_server
 
 from scrapy_freshness.storage.store import Store
 
+# A shell that starts this in the background lets its children ignore Ctrl-C; tests send it to theirs.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 # The same examples in every run, however busy the machine.
 settings.register_profile("seeded", derandomize=True, deadline=None, database=None)
 settings.load_profile("seeded")

@@ -48,23 +48,26 @@ class LinkLearner(AroundRates):
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """Of a source, a link a day; of a page, what it was found with."""
-        is_source = page.kind is PageKind.SOURCE
-        usual = {
-            "link_rate": 1 / 86400 if is_source else 0.0,
-            "profit": self._profit if is_source else 0.0,
-            "decay": self._decay if is_source else _SLOWEST,
-        }
-        known = {name: value for name, value in page.beliefs.items() if name in usual}
-        return {**self._rates.prior(page), **usual, **known}
+        return {**self._rates.prior(page), **self._expected(page)}
 
     def learn(self, pages: Sequence[PageRecord]) -> Columns:
         """Link rates of the sources among these pages; profits and decays stay as they are."""
         found, seconds = poll_columns([page.polls for page in pages])
         rates = link_rates(found, seconds, last_polls=self._last_polls).rate
         is_source = np.array([page.kind is PageKind.SOURCE for page in pages])
-        before = [self.prior(page) for page in pages]
+        before = [self._expected(page) for page in pages]
         return self._rates.learn(pages) | {
             "link_rate": np.where(is_source, rates, 0.0),
             "profit": np.array([each["profit"] for each in before]),
             "decay": np.array([each["decay"] for each in before]),
         }
+
+    def _expected(self, page: PageRecord) -> dict[str, float]:
+        """Link rate, profit and decay of a page by its kind, or as it was found."""
+        is_source = page.kind is PageKind.SOURCE
+        usual = {
+            "link_rate": 1 / 86400 if is_source else 0.0,
+            "profit": self._profit if is_source else 0.0,
+            "decay": self._decay if is_source else _SLOWEST,
+        }
+        return usual | {name: value for name, value in page.beliefs.items() if name in usual}
