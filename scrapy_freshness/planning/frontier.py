@@ -48,8 +48,7 @@ class Frontier:
     def __init__(self, table: PageTable, model: ValueModel, floor: float, min_interval: float) -> None:
         self._table = table
         self._model = model
-        self._fades = "age" in model.needs  #: whether new pages lose value while they wait
-        self._floor = self._least(floor)  #: least value that is worth a crawl
+        self._given_floor = floor  #: least value that is worth a crawl
         self._min_interval = min_interval
         self._rung = self._floor
         self._rekeyed = 0  #: rows before this one have waking times for the present rung
@@ -91,13 +90,13 @@ class Frontier:
         if len(rows) > _MAX_EVALUATED:
             rows = self._some(rows)
         values = self.values(rows, now)
-        if self._fades and (values < self._rung).any():
+        if self._table.fades and (values < self._rung).any():
             rows = self._without_faded(rows, values, now)
             if len(rows) == 0:
                 rows = self._woken(now, full_hosts)
             values = self.values(rows, now)
         worth_it = values >= self._floor * (1 - _ROUNDING)
-        if not self._fades:
+        if not self._table.fades:
             worth_it |= np.isnan(self._table.last_visit[rows])
         best = _largest(values, count)
         best = best[worth_it[best]]
@@ -160,7 +159,7 @@ class Frontier:
     def start(self, price: float, now: float, *, floor: float) -> None:
         """Compute all waking times for a price known from earlier; called once after loading."""
         self.price = price
-        self._floor = self._least(floor)
+        self._given_floor = floor
         self._rung = max(price * 0.9, self._floor)
         for part in self._table.slices(_REKEY_SLICE):
             rows = np.arange(part.start, part.stop)
@@ -170,9 +169,10 @@ class Frontier:
             self._table.wake[rows] = np.where(held, np.maximum(self._table.wake[rows], times), times)
         self._rekeyed = self._table.size
 
-    def _least(self, floor: float) -> float:
-        """The floor; where new pages may be worthless it is above 0, so that they are not chosen."""
-        return max(floor, _WORTHLESS) if self._fades else floor
+    @property
+    def _floor(self) -> float:
+        """Least value that is worth a crawl; above 0 where new pages may be worthless."""
+        return max(self._given_floor, _WORTHLESS) if self._table.fades else self._given_floor
 
     def chosen(self, value: float) -> None:
         """Note the value of a visit to a page with a copy: the price follows."""
@@ -230,7 +230,7 @@ class Frontier:
         status = table.status[rows]
         is_new = np.isnan(last_visit)
         at_once = is_new | (status == _GONE) | (status == _MOVED)
-        if self._fades and is_new.any():
+        if self._table.fades and is_new.any():
             at_once &= ~is_new | (self._model.first_value(beliefs) >= self._rung)
         times = np.where(at_once, now, np.where(is_new, np.inf, last_visit + sleep))
         return np.where(status == _SUSPENDED, np.inf, times)
@@ -289,7 +289,7 @@ class Frontier:
             return
         table = self._table
         may_sleep = ~table.resting[rows]
-        if not self._fades:
+        if not self._table.fades:
             may_sleep &= ~np.isnan(table.last_visit[rows])
         may_sleep[best] = False
         if np.count_nonzero(may_sleep) <= keep:

@@ -20,6 +20,8 @@ from scrapy_freshness.planning.learner import Columns
 #: Estimates change rates from the histories of some pages.
 RateEstimator = Callable[[Sequence[bytes]], RateEstimate]
 
+#: By so much the time between visits may differ from the one that priors were made for.
+_NEARLY = 1.05
 #: Names of groups are kept in an index, which takes no longer ones.
 _LONGEST_PATTERN = 300
 
@@ -93,14 +95,20 @@ class PooledLearner:
         self._in_doubt = in_doubt
         self._first_seconds = 86400.0  #: when a page that was never compared may be looked at
         self._taught: set[Group] = set()
+        self._priors: dict[Group, Mapping[str, float]] = {}  #: since the last lesson: pages are found in crowds
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """The rate of a typical sibling."""
-        typical = self._pool.estimate([group_of(page)], [b""], first_seconds=self._first_seconds)
-        return prior_of(self._columns(typical))
+        group = group_of(page)
+        known = self._priors.get(group)
+        if known is None:
+            typical = self._pool.estimate([group], [b""], first_seconds=self._first_seconds)
+            known = self._priors[group] = prior_of(self._columns(typical))
+        return known
 
     def learn(self, pages: Sequence[PageRecord]) -> Columns:
         """Rates of these pages, which their siblings learn from."""
+        self._priors.clear()
         groups = [group_of(page) for page in pages]
         previous = RateEstimate(
             rate=np.array([page.change_rate for page in pages]),
@@ -117,7 +125,9 @@ class PooledLearner:
 
     def expect(self, seconds_between_visits: float) -> None:
         """What a page is worth that was never compared depends on when it is looked at."""
-        self._first_seconds = seconds_between_visits
+        if not 1 / _NEARLY < seconds_between_visits / self._first_seconds < _NEARLY:
+            self._first_seconds = seconds_between_visits
+            self._priors.clear()
 
     def take_groups(self) -> Mapping[str, bytes]:
         """The groups of the pages visited since the last call, and those around them."""

@@ -66,8 +66,8 @@ class Planner:
         self._table = PageTable(policy.model.needs)
         self._index = FingerprintIndex()
         self._frontier = Frontier(self._table, policy.model, policy.pacing.floor, min_interval)
-        self._fades = "age" in policy.model.needs  #: whether new pages lose value while they wait
-        self._going_price = GoingPrice() if self._fades and policy.solve_price is None else None
+        prices_fetches = "age" in policy.model.needs and policy.solve_price is None
+        self._going_price = GoingPrice() if prices_fetches else None
         self._unspent_at = -np.inf  #: when a place of the budget was left last
         self._stock = Stock(
             self._table,
@@ -75,7 +75,6 @@ class Planner:
             hosts,
             crawls_per_second=crawls_per_second,
             settle=self.settle,
-            one_by_one=self._fades,
         )
         self._renewed: dict[int, str | None] = {}  #: row -> request that replaces the stored one
         self._forgotten: set[int] = set()  #: rows of pages whose records are gone
@@ -146,7 +145,7 @@ class Planner:
         """Add a page that is not known yet; returns its record with the page id that it got."""
         row, record = self._add(page, now)
         self._updates[record.page_id] = record
-        if self._stock.has_room and not self._fades:
+        if self._stock.has_room and not self._table.fades:
             self._stock.put(row, float(self._frontier.values(np.array([row]), now)[0]))
         return record
 
@@ -339,7 +338,7 @@ class Planner:
     def _note_value(self, record: PageRecord, value: float) -> None:
         """The price follows the values of visits; those of first copies only if they fade."""
         is_first = record.last_visit_at is None
-        if is_first and not (self._fades and record.kind is PageKind.PAGE):
+        if is_first and not (self._table.fades and record.kind is PageKind.PAGE):
             return  # of a first look, nobody knows what it is worth
         if is_first or record.status is PageStatus.ACTIVE:
             self._frontier.chosen(value)
@@ -349,7 +348,9 @@ class Planner:
 
     def _note_unspent(self, now: float) -> None:
         """Nothing is worth a visit: the price falls a little for every place of the budget that is left."""
-        if self._going_price is not None and now - self._unspent_at >= 1 / self._crawls_per_second:
+        if self._going_price is None or not self._table.fades:
+            return
+        if now - self._unspent_at >= 1 / self._crawls_per_second:
             self._unspent_at = now
             self._going_price.unspent()
             self._frontier.reprice(self._going_price.value)

@@ -30,7 +30,6 @@ class Stock:
     Parameters
     ----------
     settle : sends pages that were visited lately back to the frontier; False if there are none
-    one_by_one : a few sources may be worth more, over and over, than all pages: none is chosen ahead
     """
 
     def __init__(
@@ -41,14 +40,12 @@ class Stock:
         *,
         crawls_per_second: float,
         settle: Callable[[float], bool],
-        one_by_one: bool,
     ) -> None:
         self._table = table
         self._frontier = frontier
         self._hosts = hosts
         self._crawls_per_second = crawls_per_second
         self._settle = settle
-        self._one_by_one = one_by_one
         self._pool: list[tuple[float, int]] = []  #: heap of (minus value, row)
         self._loading: dict[int, tuple[int, float]] = {}  #: page id -> row and value
         self._ready = ReadyPages()
@@ -137,7 +134,8 @@ class Stock:
     def refill(self, now: float) -> bool:
         """Choose the best pages; False if there are none."""
         at_hand = 2 * CROWD * len(self._table.hosts)  # more would only be given back
-        share = 0 if self._one_by_one else len(self._table) // _CHOSEN_SHARE
+        # A few sources may be worth more, over and over, than all pages: then none is chosen ahead.
+        share = 0 if self._table.fades else len(self._table) // _CHOSEN_SHARE
         count = min(max(self._lookahead, share), _MAX_CHOSEN, max(at_hand, 1))
         full_hosts = self._full_hosts(now)
         rows, values = self._frontier.take_best(now, count, full_hosts)

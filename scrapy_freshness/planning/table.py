@@ -62,6 +62,7 @@ class PageTable:
         self._host_index: dict[str, int] = {}
         self._beliefs = sorted(set(needs) - MADE_ON_THE_SPOT)
         self._tells_kinds = "is_source" in set(needs)
+        self.has_sources = False
         self.listens = "signals" in set(needs)
         self.heard: NDArray[np.uint8]  #: signals since the last visit, a column a source; only if it listens
         self.weight: NDArray[np.float16]  #: of signals, in units of the mean signal; likewise
@@ -83,6 +84,11 @@ class PageTable:
     def __len__(self) -> int:
         return self.size
 
+    @property
+    def fades(self) -> bool:
+        """Whether new pages lose value while they wait: the model says so, and there are sources of such."""
+        return self.has_sources and "found" in self._types
+
     def load(self, pages: PageColumns, now: float, prior: Mapping[str, float]) -> int:
         """Fill an empty table; returns how many pages claimed to have been visited in the future."""
         self.size = len(pages.page_id)
@@ -95,6 +101,7 @@ class PageTable:
         self.host[rows] = pages.host
         self.status[rows] = pages.status
         self.kind[rows] = pages.kind
+        self.has_sources = bool((pages.kind == _SOURCE).any())
         self.importance[rows] = pages.importance
         self.first_factor[rows] = priority_factor(pages.priority)
         self.change_rate[rows] = np.where(pages.change_rate > 0, pages.change_rate, prior["change_rate"])
@@ -122,6 +129,7 @@ class PageTable:
         self.host[row] = self._host_number(record.host)
         self.status[row] = record.status
         self.kind[row] = record.kind
+        self.has_sources |= record.kind is PageKind.SOURCE
         self.importance[row] = record.importance
         self.first_factor[row] = priority_factor(np.array(record.priority))
         self.believe(row, dict.fromkeys(self._beliefs, 0.0) | dict.fromkeys(WEIGHTS, 1.0) | dict(beliefs))
