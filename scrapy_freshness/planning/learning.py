@@ -95,7 +95,9 @@ class PooledLearner:
         self._in_doubt = in_doubt
         self._first_seconds = 86400.0  #: when a page that was never compared may be looked at
         self._taught: set[Group] = set()
-        self._priors: dict[Group, Mapping[str, float]] = {}  #: since the last lesson: pages are found in crowds
+        self._priors: dict[
+            Group, Mapping[str, float]
+        ] = {}  #: since the last lesson: pages are found in crowds
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """The rate of a typical sibling."""
