@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scrapy_freshness.model import PageStatus
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.value.contract import FloatArray, ValueModel
+from scrapy_freshness.value.polls import is_polled
 
 Rows = NDArray[np.intp]
 
@@ -70,9 +71,13 @@ class Frontier:
         if never_visited.any():
             first_values = self._model.first_value(beliefs) * table.first_factor[rows]
             values = np.where(never_visited, first_values, values)
-        # A tombstone is worth exactly a crawl when the time of its next check has come.
+        # A tombstone is worth exactly a crawl when the time of its next check has come. So is a poll of what
+        # has tried our patience.
         due = max(self.price, self._floor)
-        return np.where((status == _GONE) | (status == _MOVED), np.maximum(values, due), values)
+        is_due = (status == _GONE) | (status == _MOVED)
+        if table.has_polled:
+            is_due |= is_polled(beliefs) & (elapsed >= table.patience_seconds[rows])
+        return np.where(is_due, np.maximum(values, due), values)
 
     def take_best(self, now: float, count: int, full_hosts: NDArray[np.bool_]) -> tuple[Rows, FloatArray]:
         """Take up to *count* pages of the highest values, best first; none of a full host.
@@ -143,6 +148,13 @@ class Frontier:
         self._table.resting[row] = True
         self._table.wake[row] = until
 
+    def poll_soon(self, rows: Rows, now: float) -> None:
+        """Pages that are polled have something to say: they are worth a crawl now."""
+        table = self._table
+        waits = rows[~(table.taken[rows] | table.resting[rows]) & ~np.isnan(table.last_visit[rows])]
+        table.patience_seconds[waits] = 0.0
+        table.wake[waits] = np.maximum(table.last_visit[waits] + self._min_interval, now)
+
     def believe(self, rows: Rows, beliefs: Mapping[str, FloatArray]) -> None:
         """Note what was learned about pages."""
         self._table.believe(rows, beliefs)
@@ -158,7 +170,7 @@ class Frontier:
 
     def start(self, price: float, now: float, *, floor: float) -> None:
         """Compute all waking times for a price known from earlier; called once after loading."""
-        self.price = price
+        self.price = self._table.usual_value = price
         self._given_floor = floor
         self._rung = max(price * 0.9, self._floor)
         for part in self._table.slices(_REKEY_SLICE):
@@ -177,6 +189,7 @@ class Frontier:
     def chosen(self, value: float) -> None:
         """Note the value of a visit to a page with a copy: the price follows."""
         self.price += (value - self.price) * (0.05 if self.price else 1.0)
+        self._table.usual_value = self.price
 
     def reprice(self, fetch_price: float) -> None:
         """A fetch has to be worth something else: all waking times are computed anew, bit by bit."""
@@ -227,6 +240,9 @@ class Frontier:
             sleep = np.maximum(self._model.elapsed_at(beliefs, self._rung), self._min_interval)
         else:
             sleep = np.full(len(rows), self._min_interval)
+        if table.has_polled:
+            longest = np.maximum(table.patience_seconds[rows], self._min_interval)
+            sleep = np.where(is_polled(beliefs), np.minimum(sleep, longest), sleep)
         status = table.status[rows]
         is_new = np.isnan(last_visit)
         at_once = is_new | (status == _GONE) | (status == _MOVED)

@@ -31,12 +31,14 @@ from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learner import Learner
 from scrapy_freshness.planning.learning import note_beliefs
+from scrapy_freshness.planning.news import News
 from scrapy_freshness.planning.policy import Policy
 from scrapy_freshness.planning.price import GoingPrice, long_run_price
 from scrapy_freshness.planning.ready import FreeAt
 from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.planning.visits import Report, Upkeep, Visit, updated_record, visit_record
+from scrapy_freshness.value.polls import WithPolls
 
 #: Minus log of the freshness that a signal leaves to a copy if it is nearly sure: one in ten.
 _SURE = np.log(10.0)
@@ -65,7 +67,9 @@ class Planner:
         self._min_interval = min_interval
         self._table = PageTable(policy.model.needs)
         self._index = FingerprintIndex()
-        self._frontier = Frontier(self._table, policy.model, policy.pacing.floor, min_interval)
+        self._model = WithPolls(policy.model)
+        self._frontier = Frontier(self._table, self._model, policy.pacing.floor, min_interval)
+        self.news = News(self._table, self._frontier, self.signal, self.look_again)
         prices_fetches = "age" in policy.model.needs and policy.solve_price is None
         self._going_price = GoingPrice() if prices_fetches else None
         self._unspent_at = -np.inf  #: when a place of the budget was left last
@@ -117,7 +121,8 @@ class Planner:
     def expect_pages(self, count: int) -> None:
         """Be told that so many pages are known soon: what is believed depends on how long they wait."""
         self._expected_pages = max(count, self._expected_pages)
-        self._learner.expect(self._expected_pages / self._crawls_per_second)
+        self._table.usual_wait = self._expected_pages / self._crawls_per_second
+        self._learner.expect(self._table.usual_wait)
 
     def start(self, now: float, *, price: float | None = None, once: bool = False) -> None:
         """Begin to choose; *price* is that of an earlier run.
@@ -128,7 +133,7 @@ class Planner:
         self._once = once
         if price is None or once:
             price = long_run_price(
-                self.policy.model, self._table, self._crawls_per_second, min_interval=self._min_interval
+                self._model, self._table, self._crawls_per_second, min_interval=self._min_interval
             )
         self._frontier.start(price, now, floor=price if once else self.policy.pacing.floor)
 
@@ -337,6 +342,8 @@ class Planner:
 
     def _note_value(self, record: PageRecord, value: float) -> None:
         """The price follows the values of visits; those of first copies only if they fade."""
+        if record.kind.is_polled:
+            return  # its value follows the price
         is_first = record.last_visit_at is None
         if is_first and not (self._table.fades and record.kind is PageKind.PAGE):
             return  # of a first look, nobody knows what it is worth
@@ -366,8 +373,7 @@ class Planner:
 
     def _close(self, row: int, record: PageRecord, report: Report) -> None:
         report.signals = self._table.signals_of(row)
-        usual_wait = len(self._table) / self._crawls_per_second
-        after = updated_record(record, report, self._upkeep, usual_wait)
+        after = updated_record(record, report, self._upkeep, self._table.usual_wait)
         self._unfinished.pop(after.page_id, None)
         if report.is_unfinished and not after.run_callback:
             after.run_callback = True
@@ -379,6 +385,9 @@ class Planner:
         if report.outcome.saw_content:
             table.last_visit[row] = report.at
             table.forget_signals(row)
+            if after.kind.is_polled:
+                self._polled(row, after, report.at)
+                return
             self._closed.append((row, after))
             # Pages just visited are worth least: some of them may wait to be settled together, unless there
             # are so few that they are soon due again. Not sources, which may be polled all the time.
@@ -388,3 +397,11 @@ class Planner:
             return
         self._updates[after.page_id] = after
         self._frontier.rest(row, np.inf if self._once else after.not_before)
+
+    def _polled(self, row: int, after: PageRecord, now: float) -> None:
+        """A poll has ended: nothing is learned of the page's own content."""
+        self._updates[after.page_id] = after
+        self._table.believe_poll(row, after.beliefs)
+        self._frontier.release(np.array([row]), now)
+        if self._once:
+            self._frontier.rest(row, np.inf)

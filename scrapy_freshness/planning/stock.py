@@ -71,9 +71,12 @@ class Stock:
 
     def join(self, rows: NDArray[np.intp], values: FloatArray, now: float) -> None:
         """Let pages take the places of those that were chosen before and are worth less."""
-        for row, value in zip(rows.tolist(), values.tolist(), strict=True):
+        best_first = np.argsort(-values, kind="stable")
+        for row, value in zip(rows[best_first].tolist(), values[best_first].tolist(), strict=True):
             least = max(self._pool, default=(-np.inf, row))
-            if value > -least[0] and not self._table.taken[row]:
+            if value <= -least[0]:
+                return  # nor is any that follows
+            if not self._table.taken[row]:
                 self._pool.remove(least)
                 heapq.heapify(self._pool)
                 self._frontier.rouse(least[1], now)

@@ -1,6 +1,7 @@
 """The numbers of all known pages, as columns: about 45 bytes a page, and 4 for each further belief.
 
-Where signals are listened to, a page also has the number of signals and their weight for each source.
+Where signals are listened to, a page also has the number of signals and their weight for each source. Where
+pages are polled for signals, every page has two columns more.
 
 URLs, histories and sketches stay in the database and are read for the pages about to be visited.
 """
@@ -15,7 +16,7 @@ from scrapy_freshness.estimation.signal_counts import N_SOURCES
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus
 from scrapy_freshness.value.contract import Beliefs
 
-_SOURCE = int(PageKind.SOURCE)
+_SOURCE, _FIRST_POLLED = int(PageKind.SOURCE), int(PageKind.SITEMAP)
 _COLUMNS = {
     "page_id": np.int64,
     "host": np.int32,  #: index into `hosts`
@@ -32,12 +33,13 @@ _COLUMNS = {
 
 
 #: Beliefs that follow from what is known anyway.
-MADE_ON_THE_SPOT = frozenset({"is_source", "age", "price", "signals"})
+MADE_ON_THE_SPOT = frozenset({"is_source", "age", "price", "signals", "poll_bound", "usual_wait"})
 #: Beliefs about the sources: what a signal of each says, in units of the page's mean signal.
 WEIGHTS = tuple(f"weight_{source}" for source in range(N_SOURCES))
 #: The largest weight: a signal that cannot be false.
 MOST_WEIGHT = 6e4
 _ONE, _MOST_HEARD = np.uint8(1), 255
+_POLL_COLUMNS = ("yield_rate", "patience_seconds")
 
 
 class PageTable:
@@ -74,6 +76,12 @@ class PageTable:
             self._types["weight"] = np.dtype((np.float16, N_SOURCES))
             self._types["signal_seconds"] = np.float32
             self._types["signal_age"] = np.float16
+        self.yield_rate: NDArray[
+            np.float32
+        ]  #: prices of a visit that polls earn per second; if any are polled
+        self.patience_seconds: NDArray[np.float32]  #: time after which a page is polled anyway; likewise
+        self.usual_value = 0.0  #: mean value of the visits chosen lately
+        self.usual_wait = 1.0  #: seconds in which as many pages are visited as there are
         self.found: NDArray[np.float64]  #: when a page was found; only if first visits lose value
         if "age" in set(needs):
             self._types["found"] = np.float64
@@ -88,6 +96,11 @@ class PageTable:
     def fades(self) -> bool:
         """Whether new pages lose value while they wait: the model says so, and there are sources of such."""
         return self.has_sources and "found" in self._types
+
+    @property
+    def has_polled(self) -> bool:
+        """Whether any page is polled for signals."""
+        return "yield_rate" in self._types
 
     def load(self, pages: PageColumns, now: float, prior: Mapping[str, float]) -> int:
         """Fill an empty table; returns how many pages claimed to have been visited in the future."""
@@ -112,6 +125,10 @@ class PageTable:
             for source, name in enumerate(WEIGHTS):
                 known = pages.beliefs.get(name, np.nan)
                 self.weight[rows, source] = np.where(np.isnan(known), prior.get(name, 1.0), known)
+        if (pages.kind >= _FIRST_POLLED).any():
+            self._add_poll_columns()
+            for name in _POLL_COLUMNS:
+                getattr(self, name)[rows] = np.nan_to_num(pages.beliefs.get(name, np.zeros(self.size)))
         self.last_visit[rows] = np.minimum(pages.last_visit_at, now)
         if "found" in self._types:
             self.found[rows] = np.minimum(pages.discovered_at, now)
@@ -130,6 +147,8 @@ class PageTable:
         self.status[row] = record.status
         self.kind[row] = record.kind
         self.has_sources |= record.kind is PageKind.SOURCE
+        if record.kind.is_polled and not self.has_polled:
+            self._add_poll_columns()
         self.importance[row] = record.importance
         self.first_factor[row] = priority_factor(np.array(record.priority))
         self.believe(row, dict.fromkeys(self._beliefs, 0.0) | dict.fromkeys(WEIGHTS, 1.0) | dict(beliefs))
@@ -156,6 +175,10 @@ class PageTable:
         if "found" in self._types:
             columns["age"] = np.maximum(now - self.found[rows], 0.0)
             columns["price"] = np.full(len(columns["age"]), price)
+        if self.has_polled:
+            earns = self.usual_value * self.usual_wait * self.yield_rate[rows].astype(np.float64)
+            columns["poll_bound"] = np.where(self.kind[rows] >= _FIRST_POLLED, earns, np.nan)
+            columns["usual_wait"] = np.full(len(earns), self.usual_wait)
         return Beliefs(**columns)
 
     def believe(self, rows: Any, beliefs: Mapping[str, Any]) -> None:
@@ -167,6 +190,11 @@ class PageTable:
             for source, name in enumerate(WEIGHTS):
                 if name in beliefs:
                     self.weight[rows, source] = beliefs[name]
+
+    def believe_poll(self, row: int, beliefs: Mapping[str, float]) -> None:
+        """Note what was learned at a poll; that of a page which brings nothing may wait."""
+        for name in _POLL_COLUMNS:
+            getattr(self, name)[row] = beliefs[name]
 
     def hear(self, rows: NDArray[np.intp], sources: NDArray[np.intp]) -> None:
         """Pages got a signal each, as many as they are named times."""
@@ -200,6 +228,11 @@ class PageTable:
     def _set_hosts(self, hosts: list[str]) -> None:
         self.hosts = list(hosts)
         self._host_index = {host: index for index, host in enumerate(self.hosts)}
+
+    def _add_poll_columns(self) -> None:
+        for name in _POLL_COLUMNS:
+            self._types[name] = np.float32
+            setattr(self, name, np.zeros(self._room, np.float32))
 
     def _grow(self) -> None:
         """Copy the columns that are full into longer ones.

@@ -1,0 +1,94 @@
+"""What somebody says about pages: which of it is news, and what is it worth?"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_freshness.model import PageKind, PageStatus, SignalSource
+from scrapy_freshness.planning.frontier import Frontier, Rows
+from scrapy_freshness.planning.table import PageTable
+from scrapy_freshness.value.contract import FloatArray
+
+_FIRST_POLLED = int(PageKind.SITEMAP)
+_LEFT = (int(PageStatus.GONE), int(PageStatus.MOVED))
+#: The news of one page is worth so many prices at most: some models value a first copy beyond all measure.
+_MOST_PRICES = 10.0
+
+
+class Heard(NamedTuple):
+    """Which of the pages got a signal, and what that was worth."""
+
+    rows: Rows
+    worth: float  #: in prices of a visit
+
+
+class News:
+    """Passes signals on if they say something new, and measures by how much they move the choice of visits.
+
+    Parameters
+    ----------
+    signal : tells pages that they may have changed
+    look_again : tells a page that was gone or had moved that it may be there
+    """
+
+    def __init__(
+        self,
+        table: PageTable,
+        frontier: Frontier,
+        signal: Callable[[Rows, float, SignalSource], None],
+        look_again: Callable[[int, float], None],
+    ) -> None:
+        self._table = table
+        self._frontier = frontier
+        self._signal = signal
+        self._look_again = look_again
+
+    def hear(self, rows: Rows, claimed_at: FloatArray, now: float, source: SignalSource) -> Heard:
+        """Take signals for known pages, each named once; *claimed_at* is nan where no time is said.
+
+        What is said to have changed before the last visit of the page is no news. A page that is polled
+        itself is polled soon.
+        """
+        table = self._table
+        is_news = ~(claimed_at <= table.last_visit[rows])
+        rows = rows[is_news]
+        is_polled = table.kind[rows] >= _FIRST_POLLED
+        if is_polled.any():
+            self._frontier.poll_soon(rows[is_polled], now)
+        status = table.status[rows]
+        for row in rows[np.isin(status, _LEFT)].tolist():
+            self._look_again(row, now)
+        rows = rows[(status == PageStatus.ACTIVE) & ~is_polled]
+        if not len(rows):
+            return Heard(rows, 0.0)
+        if not table.listens:
+            return Heard(rows, 0.0)  # to this policy, a signal changes nothing
+        before = self._frontier.values(rows, now)
+        self._signal(rows, now, source)
+        return Heard(rows, self._worth(self._frontier.values(rows, now), before))
+
+    def worth_of_first_visits(self, rows: Rows, now: float) -> float:
+        """What it is worth to have found these pages, in prices of a visit."""
+        return self._worth(self._frontier.values(rows, now), np.zeros(len(rows)))
+
+    def restore(self, page_ids: NDArray[np.int64], sources: NDArray[np.uint8], now: float) -> None:
+        """Take over signals that an earlier run has heard and no visit has answered."""
+        known = self._table.page_id[: len(self._table)]
+        order = np.argsort(known, kind="stable")
+        places = np.minimum(np.searchsorted(known, page_ids, sorter=order), max(len(known) - 1, 0))
+        rows = order[places] if len(known) else np.empty(0, np.intp)
+        is_there = known[rows] == page_ids[: len(rows)]
+        for source in SignalSource:
+            chosen = is_there & (sources[: len(rows)] == source)
+            if chosen.any():
+                self._signal(rows[chosen], now, source)
+
+    def _worth(self, after: FloatArray, before: FloatArray) -> float:
+        """By how many prices visits are worth more than what the crawl would have done instead."""
+        price = self._frontier.price
+        gain = np.maximum(after - np.maximum(before, price), 0.0)
+        if price <= 0:
+            return float(np.count_nonzero(gain))
+        return float(np.minimum(gain / price, _MOST_PRICES).sum())
