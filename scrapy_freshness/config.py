@@ -133,6 +133,20 @@ class Config:
         "Policies echo-*: how often the schedule of all sources is made anew.",
         name="REPRICE_INTERVAL",
     )
+    signals: bool = setting(
+        True, switch, "Whether sitemaps and feeds are looked for, and polled for what they say about pages."
+    )
+    signal_sources: tuple[str, ...] = setting(
+        (), words, "URLs of sitemaps and feeds that are polled however little they yield."
+    )
+    signal_sources_deny: tuple[re.Pattern[str], ...] = setting(
+        (), patterns, "Regular expressions; sitemaps and feeds whose URLs match one are not polled."
+    )
+    announced_pages: bool = setting(
+        True,
+        switch,
+        "Whether new pages that sitemaps, feeds and pings name are visited if the spider would take them.",
+    )
     estimator: str = setting(
         "mle",
         choice("mle", "pooled"),

@@ -151,6 +151,8 @@ class SourceRecord:
     """What is kept about a page that says something about others, beside its record as a page."""
 
     page_id: int
+    url: str
+    kind: PageKind
     found: str  #: how: setting, robots, usual, index, page, header
     found_on: str = ""  #: URL of what named it
     is_pinned: bool = False  #: by a setting; never given up

@@ -9,6 +9,7 @@ from typing import Any, Self
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
@@ -78,6 +79,8 @@ class FreshnessDownloaderMiddleware:
         page = visit_under_way(request)
         self._judge_host(request, response, page)
         if page is None:
+            if request.callback is NO_CALLBACK and request.url.endswith("/robots.txt"):
+                self._freshness.finder.read_robots(request, response)
             return response
         was_conditional = page.sent_validators
         page.withdraw_validators(request)
@@ -86,6 +89,7 @@ class FreshnessDownloaderMiddleware:
         page.response = response
         if response.status in _GONE:
             self._freshness.visits.close(page, self._report(Outcome.GONE, request, response))
+            self._freshness.polls.gone(page)
         elif response.status in _BUSY:
             # The host's pause is the retry; another one within it would only annoy.
             request.meta["dont_retry"] = True
@@ -93,6 +97,9 @@ class FreshnessDownloaderMiddleware:
         elif not 200 <= response.status < 300:
             page.response = None  # it may be retried yet
             page.report = self._report(Outcome.FAILED, request, response)
+        elif page.visit.record.kind.is_polled:
+            self._poll(request, response, page)
+            raise self._unchanged(request, response)
         else:
             await self._compare(request, response, page)
         return response
@@ -114,8 +121,21 @@ class FreshnessDownloaderMiddleware:
             return request.copy()
         page.response = response
         page.visit.changed, page.visit.divergence = False, 0.0
-        self._freshness.visits.close(page, self._report(Outcome.NOT_MODIFIED, request, response))
+        report = self._report(Outcome.NOT_MODIFIED, request, response)
+        if page.visit.record.kind.is_polled:
+            self._freshness.polls.unchanged(page, report)
+        else:
+            self._freshness.visits.close(page, report)
         raise self._unchanged(request, response)
+
+    def _poll(self, request: Request, response: Response, page: PageVisit) -> None:
+        """Have the answer of a sitemap or feed read, which goes on after the answer has ended here."""
+        report = self._report(Outcome.CHANGED, request, response, body_hash=hash_bytes(response.body))
+        if is_redirected(request):
+            report.etag = report.last_modified = None  # those of the target
+        page.report = report
+        self._freshness.visits.judge_audit(page, changed=report.body_hash != page.visit.record.body_hash)
+        self._freshness.polls.answered(page, response, report)
 
     async def _compare(self, request: Request, response: Response, page: PageVisit) -> None:
         """Compare the answer with the copy and prepare the report; unchanged pages are closed."""
@@ -147,6 +167,7 @@ class FreshnessDownloaderMiddleware:
                 page.target = self._target(request, record)
         if changed is not None:
             self._freshness.visits.judge_audit(page, changed=changed)
+        self._freshness.finder.look_at(record, response, has_changed=changed is not False)
         spared = changed is False and self._config.skip_unchanged and not record.run_callback
         if spared or self._has_moved_before(page):
             self._freshness.visits.close(page, report)

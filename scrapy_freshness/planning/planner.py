@@ -37,7 +37,14 @@ from scrapy_freshness.planning.price import GoingPrice, long_run_price
 from scrapy_freshness.planning.ready import FreeAt
 from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
-from scrapy_freshness.planning.visits import Report, Upkeep, Visit, updated_record, visit_record
+from scrapy_freshness.planning.visits import (
+    Report,
+    Upkeep,
+    Visit,
+    renewed_record,
+    updated_record,
+    visit_record,
+)
 from scrapy_freshness.value.polls import WithPolls
 
 #: Minus log of the freshness that a signal leaves to a copy if it is nearly sure: one in ten.
@@ -146,6 +153,14 @@ class Planner:
         """Where a known page stands."""
         return PageStatus(int(self._table.status[row]))
 
+    def page_id_of(self, row: int) -> int:
+        """Id of a known page."""
+        return int(self._table.page_id[row])
+
+    def is_polled(self, row: int) -> bool:
+        """Whether a known page is fetched for what it says about others."""
+        return PageKind(int(self._table.kind[row])).is_polled
+
     def discover(self, page: PageRecord, now: float) -> PageRecord:
         """Add a page that is not known yet; returns its record with the page id that it got."""
         row, record = self._add(page, now)
@@ -225,8 +240,10 @@ class Planner:
             return None
         record = page.record
         if page.row in self._renewed:
-            record = self._with_request(record, self._renewed.pop(page.row))
-            self._table.status[page.row] = record.status
+            renewed = renewed_record(record, self._renewed.pop(page.row))
+            if renewed != record:
+                self._updates[record.page_id] = record = renewed
+            self._table.status[page.row], self._table.kind[page.row] = record.status, record.kind
         if record.page_id in self._unfinished:
             record = replace(record, run_callback=False)
         if page.rank > -np.inf:
@@ -362,15 +379,6 @@ class Planner:
             self._going_price.unspent()
             self._frontier.reprice(self._going_price.value)
 
-    def _with_request(self, record: PageRecord, request: str | None) -> PageRecord:
-        status = record.status
-        if status is PageStatus.SUSPENDED:
-            status = PageStatus.NEW if record.last_visit_at is None else PageStatus.ACTIVE
-        changed = replace(record, request=request, status=status)
-        if changed != record:
-            self._updates[record.page_id] = changed
-        return changed
-
     def _close(self, row: int, record: PageRecord, report: Report) -> None:
         report.signals = self._table.signals_of(row)
         after = updated_record(record, report, self._upkeep, self._table.usual_wait)
@@ -403,5 +411,7 @@ class Planner:
         self._updates[after.page_id] = after
         self._table.believe_poll(row, after.beliefs)
         self._frontier.release(np.array([row]), now)
-        if self._once:
+        if row in self._renewed:
+            self._stock.put(row, float("inf"))  # the spider has asked for it meanwhile
+        elif self._once:
             self._frontier.rest(row, np.inf)

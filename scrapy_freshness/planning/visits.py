@@ -141,6 +141,19 @@ def updated_record(
     return after
 
 
+def renewed_record(record: PageRecord, request: str | None) -> PageRecord:
+    """Return the record of a page that the spider asks for, with the request to be made.
+
+    A page that was polled is one like others from then on: the spider wants to see it.
+    """
+    renewed = replace(record, request=request)
+    if record.status is PageStatus.SUSPENDED:
+        renewed.status = PageStatus.NEW if record.last_visit_at is None else PageStatus.ACTIVE
+    if record.kind.is_polled:
+        renewed.kind, renewed.run_callback = PageKind.PAGE, True
+    return renewed
+
+
 def compared(
     record: PageRecord, measurement: Content, *, min_divergence: float, size: int
 ) -> tuple[bool, float | None]:

@@ -12,6 +12,8 @@ from scrapy_freshness.storage.schema import (
     page,
     page_detail,
     page_group,
+    signal,
+    signal_source,
     spider,
     visit,
     visit_count,
@@ -48,6 +50,13 @@ def prune_some_visits(connection: Connection, before: float) -> int:
     """Remove some of the oldest lines of the log; returns how many, 0 when none is older than *before*."""
     oldest = select(visit.c.id).where(visit.c.at < before).order_by(visit.c.at).limit(PRUNED_AT_ONCE)
     return connection.execute(delete(visit).where(visit.c.id.in_(oldest))).rowcount
+
+
+def prune_some_signals(connection: Connection, before: float) -> int:
+    """The same for the log of signals."""
+    at = signal.c.heard_at
+    oldest = select(signal.c.id).where(at < before).order_by(at).limit(PRUNED_AT_ONCE)
+    return connection.execute(delete(signal).where(signal.c.id.in_(oldest))).rowcount
 
 
 def prune_counts(connection: Connection, before: float) -> None:
@@ -88,6 +97,6 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
 
 def _forget(connection: Connection, condition: ColumnElement[bool]) -> int:
     doomed = select(page.c.page_id).where(condition)
-    for table in (visit, page_detail):
+    for table in (visit, signal, signal_source, page_detail):
         connection.execute(delete(table).where(table.c.page_id.in_(doomed)))
     return connection.execute(delete(page).where(condition)).rowcount

@@ -26,6 +26,7 @@ from scrapy_freshness.storage.schema import (
     visit,
     visit_count,
 )
+from scrapy_freshness.storage.signal_rows import write_signals
 
 # What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages.
 _FIXED = {"page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"}
@@ -87,6 +88,7 @@ class BatchWriter:
             known = {row[0]: (row[1], row[2]) for row in _select_pages(connection, map(int, page_ids))}
             last_visits = _log_visits(connection, batch.visits, known)
             self._write_pages(connection, spider_id, pages, known, last_visits)
+            write_signals(connection, batch)
             _count(connection, spider_id, batch)
             groups = {clean(name): state for name, state in batch.groups.items()}
             _upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])

@@ -10,8 +10,8 @@ second), and then the announcement comes too late. So news of age :math:`a` stil
 .. math:: V(\tau) = \frac{y}{\mu} R_1(\mu\tau), \qquad R_1(x) = 1-(1+x)e^{-x} .
 
 A source whose bound :math:`y/\mu` is below the price would never be polled again, and nobody would notice if
-it came to life. So it has a patience, after which it is polled at any price (`planning/frontier.py`); it grows
-with each poll that brings nothing.
+it came to life. So it has a patience, after which it is polled at any price (`planning/frontier.py`); it
+grows with each poll that brings nothing.
 
 References
 ----------
