@@ -7,6 +7,7 @@ several spiders know the page, each one's is shown.
 
 import argparse
 import json
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -19,6 +20,7 @@ from scrapy_freshness.content.profiles import unpack
 from scrapy_freshness.estimation.history import observations
 from scrapy_freshness.model import HostRecord, PageRecord, VisitRecord
 from scrapy_freshness.storage.page_reports import page_visits
+from scrapy_freshness.storage.signal_reports import PageSignal, page_signals
 
 #: What stands in the place of passwords, tokens and sessions.
 _HIDDEN = "***"
@@ -28,7 +30,11 @@ _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL")
     parser.add_argument(
-        "--visits", type=whole_number, metavar="N", default=20, help="show the last N visits; default: 20"
+        "--visits",
+        type=whole_number,
+        metavar="N",
+        default=20,
+        help="show the last N visits and signals; default: 20",
     )
 
 
@@ -41,7 +47,8 @@ def run(context: Context, options: argparse.Namespace) -> None:
         for record in sorted(store.load_records(spiders), key=lambda record: record.page_id):
             host = hosts.get(record.host, HostRecord(host=record.host))
             visits = page_visits(store, record.page_id, options.visits)
-            pages.append(everything(record, spiders[record.page_id], host, visits))
+            signals = page_signals(store, record.page_id, options.visits)
+            pages.append(everything(record, spiders[record.page_id], host, visits, signals))
         assess(pages, partial(Terms.of, store, context.config), now)
     if context.as_json:
         context.print_json({"now": now, "pages": pages})
@@ -50,7 +57,13 @@ def run(context: Context, options: argparse.Namespace) -> None:
         print_page(context, page, now)
 
 
-def everything(record: PageRecord, spider: str, host: HostRecord, visits: list[VisitRecord]) -> Row:
+def everything(
+    record: PageRecord,
+    spider: str,
+    host: HostRecord,
+    visits: list[VisitRecord],
+    signals: list[PageSignal],
+) -> Row:
     """All that is known about a page as plain values."""
     return row_of(record, spider) | {
         "etag": record.etag,
@@ -76,6 +89,7 @@ def everything(record: PageRecord, spider: str, host: HostRecord, visits: list[V
             }
             for visit in visits
         ],
+        "signals": [{**asdict(signal), "source": signal.source.name.lower()} for signal in signals],
     }
 
 

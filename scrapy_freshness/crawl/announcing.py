@@ -12,7 +12,7 @@ import numpy as np
 from scrapy import Request
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, DeferredLock
 
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.model import PageRecord, SignalRecord, SignalSource, VisitRecord
@@ -64,6 +64,7 @@ class Announcements:
         self.unasked: UnaskedRequests | None = None  #: set when the spider is there
         self._log: list[SignalRecord] = []
         self._waiting: set[int] = set()  #: ids of pages with signals that no visit has answered
+        self._turn = DeferredLock()  #: whoever has it may work in this turn of the reactor
         self.is_closed = False
 
     async def take(
@@ -86,13 +87,16 @@ class Announcements:
         taken = TakenIn()
         place = 0
         while place < len(entries) and not self.is_closed:
-            ends_at = time.perf_counter() + _TURN_SECONDS
-            while place < len(entries) and time.perf_counter() < ends_at:
-                few = entries[place : place + _FEW]
-                place += len(few)
-                self._take_few(few, source, told_by, now, new_only, taken)
-            if place < len(entries):
+            await maybe_deferred_to_future(self._turn.acquire())
+            try:
+                ends_at = time.perf_counter() + _TURN_SECONDS
+                while place < len(entries) and time.perf_counter() < ends_at:
+                    few = entries[place : place + _FEW]
+                    place += len(few)
+                    self._take_few(few, source, told_by, now, new_only, taken)
                 await next_turn()
+            finally:
+                self._turn.release()
         if taken.heard or taken.new:
             self._wake()
         return taken

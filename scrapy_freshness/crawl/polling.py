@@ -125,10 +125,8 @@ class Polls:
             signals = [*signals, Said(source.found_on)]
         moved = await tell(signals, said_by)
         new = await tell(polled.pages, said_by, new_only=True)
-        for name in ("heard", "new"):
+        for name in ("heard", "no_news", "new", "refused"):
             self._stats.inc_value(f"freshness/signals/{name}", getattr(moved, name) + getattr(new, name))
-        self._stats.inc_value("freshness/signals/no_news", moved.no_news)
-        self._stats.inc_value("freshness/signals/refused", moved.refused + new.refused)
         return TakenIn(
             heard=moved.heard, new=moved.new + new.new + children, worth=moved.worth + new.worth + children
         )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, ScalarSelect, bindparam, select, update
+from sqlalchemy import Connection, RowMapping, ScalarSelect, bindparam, select, update
 
 from scrapy_freshness.model import (
     Batch,
@@ -64,7 +64,8 @@ def load_sources(connection: Connection, spider_id: ScalarSelect[int]) -> list[S
     own = page.c.spider_id == spider_id
     query = select(*columns, page.c.url, page.c.kind)
     query = query.join_from(signal_source, page, page.c.page_id == signal_source.c.page_id)
-    return [_source(dict(row)) for row in connection.execute(query.where(own)).mappings()]
+    rows = connection.execute(query.where(own)).mappings()
+    return [SourceRecord(**{**source_from(row), "hosts": tuple(json.loads(row["hosts"]))}) for row in rows]
 
 
 def load_seen(connection: Connection, page_id: int) -> bytes:
@@ -110,10 +111,10 @@ def _source_row(record: SourceRecord) -> tuple[object, ...]:
     )
 
 
-def _source(row: dict[str, Any]) -> SourceRecord:
-    row["hosts"], row["oddities"] = tuple(json.loads(row["hosts"])), json.loads(row["oddities"])
-    row["kind"] = PageKind(row["kind"])
-    return SourceRecord(**row)
+def source_from(row: RowMapping) -> dict[str, Any]:
+    """The fields of a source, with those that are kept as JSON or numbers as what they are."""
+    fields = {**row, "oddities": json.loads(row["oddities"]), "kind": PageKind(row["kind"])}
+    return {**fields, "is_pinned": bool(row["is_pinned"])}
 
 
 def _signal_row(record: SignalRecord) -> tuple[object, ...]:
