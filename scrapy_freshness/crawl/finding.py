@@ -26,8 +26,9 @@ from scrapy_freshness.signals.polled import Said
 _MOST = {PageKind.SITEMAP: 2000, PageKind.FEED: 10}
 #: Sitemap indexes above a sitemap, at the most.
 _DEEPEST = 3
-#: Visits of pages of a server before its usual paths are tried: a few pages are visited as soon as polled.
-_ENOUGH_VISITS = 20
+#: Pages of a host that make it worth to try its usual paths: a few are visited as soon as polled. Looked up
+#: at every so many visits.
+_ENOUGH_PAGES = 20
 #: Servers whose robots.txt is remembered until a page of theirs is visited.
 _MOST_ROBOTS = 10_000
 #: A first poll goes before the first visits of other pages: it tells of many.
@@ -61,6 +62,7 @@ class SourceFinder:
         self._discover = discover
         self._named: dict[str, list[str]] = {}  #: server -> sitemaps of its robots.txt, not looked at yet
         self._visits: Counter[str] = Counter()  #: of servers
+        self._tried: set[str] = set()  #: servers whose usual paths are being tried
         self._full: set[str] = set()  #: hosts of which no more feeds are looked for
 
     def add_pinned(self) -> None:
@@ -90,7 +92,8 @@ class SourceFinder:
         self._visits[server] += 1
         for url in self._named.pop(server, ()):
             self.add(url, PageKind.SITEMAP, found="robots", found_on=f"{server}/robots.txt")
-        if self._visits[server] == _ENOUGH_VISITS:
+        if self._is_worth_trying(server, page.host):
+            self._tried.add(server)
             self.try_next(server)
         if not has_changed:
             return
@@ -169,6 +172,11 @@ class SourceFinder:
         )
         self._known.add(source)
         return source
+
+    def _is_worth_trying(self, server: str, host: str) -> bool:
+        if self._visits[server] % _ENOUGH_PAGES or server in self._tried:
+            return False
+        return self._planner.count_pages(host) >= _ENOUGH_PAGES
 
     def _row_of(self, url: str) -> int | None:
         try:

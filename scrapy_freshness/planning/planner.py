@@ -161,6 +161,11 @@ class Planner:
         """Whether a known page is fetched for what it says about others."""
         return PageKind(int(self._table.kind[row])).is_polled
 
+    def count_pages(self, host: str) -> int:
+        """How many pages of a host are known."""
+        numbers = self._table.host_numbers([host])
+        return int(np.count_nonzero(self._table.host[: len(self._table)] == numbers[0])) if numbers else 0
+
     def discover(self, page: PageRecord, now: float) -> PageRecord:
         """Add a page that is not known yet; returns its record with the page id that it got."""
         row, record = self._add(page, now)
