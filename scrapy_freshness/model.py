@@ -29,10 +29,10 @@ class PageKind(IntEnum):
     SITEMAP = 2  #: what it says about other pages; it has no callback
     FEED = 3  #: the same
 
-    @property
-    def is_polled(self) -> bool:
-        """Whether the page is fetched for what it says about others, and the spider does not see it."""
-        return self >= PageKind.SITEMAP
+    is_polled: bool  #: whether it is fetched for what it says about others, and the spider does not see it
+
+    def __init__(self, number: int) -> None:
+        self.is_polled = number >= 2  # no property: it is asked for several times at every visit
 
 
 class SignalSource(IntEnum):

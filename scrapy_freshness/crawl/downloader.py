@@ -80,7 +80,7 @@ class FreshnessDownloaderMiddleware:
         self._judge_host(request, response, page)
         if page is None:
             if request.callback is NO_CALLBACK and request.url.endswith("/robots.txt"):
-                self._freshness.finder.read_robots(request, response)
+                self._freshness.listening.finder.read_robots(request, response)
             return response
         was_conditional = page.sent_validators
         page.withdraw_validators(request)
@@ -89,7 +89,7 @@ class FreshnessDownloaderMiddleware:
         page.response = response
         if response.status in _GONE:
             self._freshness.visits.close(page, self._report(Outcome.GONE, request, response))
-            self._freshness.polls.gone(page)
+            self._freshness.listening.polls.gone(page)
         elif response.status in _BUSY:
             # The host's pause is the retry; another one within it would only annoy.
             request.meta["dont_retry"] = True
@@ -123,7 +123,7 @@ class FreshnessDownloaderMiddleware:
         page.visit.changed, page.visit.divergence = False, 0.0
         report = self._report(Outcome.NOT_MODIFIED, request, response)
         if page.visit.record.kind.is_polled:
-            self._freshness.polls.unchanged(page, report)
+            self._freshness.listening.polls.unchanged(page, report)
         else:
             self._freshness.visits.close(page, report)
         raise self._unchanged(request, response)
@@ -135,7 +135,7 @@ class FreshnessDownloaderMiddleware:
             report.etag = report.last_modified = None  # those of the target
         page.report = report
         self._freshness.visits.judge_audit(page, changed=report.body_hash != page.visit.record.body_hash)
-        self._freshness.polls.answered(page, response, report)
+        self._freshness.listening.polls.answered(page, response, report)
 
     async def _compare(self, request: Request, response: Response, page: PageVisit) -> None:
         """Compare the answer with the copy and prepare the report; unchanged pages are closed."""
@@ -167,7 +167,7 @@ class FreshnessDownloaderMiddleware:
                 page.target = self._target(request, record)
         if changed is not None:
             self._freshness.visits.judge_audit(page, changed=changed)
-        self._freshness.finder.look_at(record, response, has_changed=changed is not False)
+        self._freshness.listening.finder.look_at(record, response, has_changed=changed is not False)
         spared = changed is False and self._config.skip_unchanged and not record.run_callback
         if spared or self._has_moved_before(page):
             self._freshness.visits.close(page, report)

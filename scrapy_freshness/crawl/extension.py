@@ -22,21 +22,15 @@ from scrapy_freshness.config import Config, setting_name, unknown_settings
 from scrapy_freshness.content.measure import ContentOptions, Measurement
 from scrapy_freshness.content.text import check_selector
 from scrapy_freshness.crawl.addon import is_crawl
-from scrapy_freshness.crawl.announcing import Announcements
 from scrapy_freshness.crawl.errands import Errands
-from scrapy_freshness.crawl.finding import SourceFinder
 from scrapy_freshness.crawl.garbage import rare_collection
 from scrapy_freshness.crawl.journal import Journal, Loaded
-from scrapy_freshness.crawl.known_sources import KnownSources
-from scrapy_freshness.crawl.polling import Polls
-from scrapy_freshness.crawl.requests import NotPersistableError, request_to_json
+from scrapy_freshness.crawl.listening import Listening
 from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
 from scrapy_freshness.crawl.threads import in_thread
-from scrapy_freshness.crawl.tracking import kind_of
-from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of, visit_under_way
 from scrapy_freshness.errors import ConfigError, FreshnessError
-from scrapy_freshness.model import CrawlState, PageKind, PageRecord
+from scrapy_freshness.model import CrawlState, PageRecord
 from scrapy_freshness.pacing.rate import ConstantRate
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_of
@@ -86,24 +80,13 @@ class Freshness:
         self.errands = Errands(self.planner.finish)
         self.visits = Visits(crawler, self.planner, clock, self.errands)
         self.journal = Journal(config.database_url, crawler.spidercls.name, config.cache_pages)
-        self.wake: Callable[[], None] = lambda: None  #: set by the scheduler: there is something to visit
-        self.sources = KnownSources()
-        self.finder = SourceFinder(
+        self.listening = Listening(
+            crawler,
             config,
             self.planner,
-            self.sources,
+            self.visits,
             fingerprint=self.fingerprint,
             discover=lambda page: self.discover(page, clock.now()),
-        )
-        self.announcements = Announcements(
-            self.planner, fingerprint=self.fingerprint, discover=self._unasked, wake=lambda: self.wake()
-        )
-        self.polls = Polls(
-            crawler,
-            self.visits,
-            self.sources,
-            self.finder,
-            self.announcements,
             in_background=self.in_background,
             read_seen=self._read_seen,
         )
@@ -157,7 +140,7 @@ class Freshness:
     def close(self) -> "Deferred[None]":
         """Write everything and close the database; called by the scheduler."""
         rare_collection.end(self)
-        self.announcements.is_closed = True
+        self.listening.close()
         for loop in (self._flushing, self._housekeeping, self._repricing):
             if loop.running:
                 loop.stop()
@@ -192,9 +175,8 @@ class Freshness:
     def note_updates(self) -> None:
         """Hand what the planner has learned to the journal, whose records are then up to date."""
         pages, visits = self.planner.take_updates()
-        self.announcements.answer(visits)
+        self.listening.note(visits, self.journal)
         self.journal.note(pages, visits, self.planner.hosts.take_changed())
-        self.journal.note_signals(self.sources.take_changed(), self.announcements.take_log())
         self.crawler.stats.set_value("freshness/pages", len(self.planner))
 
     def state(self, now: float) -> CrawlState:
@@ -244,11 +226,6 @@ class Freshness:
         self.journal.remember(record)
         return record
 
-    def listen(self, spider: Spider) -> None:
-        """The spider is there: say what it would take, and add the sources that the settings name."""
-        self.announcements.unasked = UnaskedRequests(self.config, spider)
-        self.finder.add_pinned()
-
     def compared(self, record: PageRecord, measurement: Measurement) -> tuple[bool, float | None]:
         """Whether content is another than that of the page's copy, and its divergence if known."""
         return compared(
@@ -267,26 +244,6 @@ class Freshness:
             self.slots.arrived(page.slot if isinstance(page, PageVisit) else slot_of(request))
             self.rate.give_back()
             self.errands.ended(request)
-
-    def _unasked(self, request: Request) -> PageRecord | None:
-        """Add a page that somebody else than the spider has named; None if it cannot be kept."""
-        assert self.crawler.spider is not None
-        try:
-            described = request_to_json(request, self.crawler.spider, self.config.meta_keys)
-        except NotPersistableError:
-            self.crawler.stats.inc_value("freshness/not_persistable")
-            return None
-        self.crawler.stats.inc_value("freshness/discovered")
-        page = PageRecord(
-            page_id=0,
-            fingerprint=self.fingerprint(request),
-            url=request.url,
-            host=slot_of(request),
-            request=described,
-            kind=kind_of(request),
-            priority=request.priority,
-        )
-        return self.discover(page, self.clock.now())
 
     def _read_seen(self, page_id: int) -> "Deferred[bytes]":
         self.planner.settle(self.clock.now())  # what is written is a state of all that there was
@@ -322,28 +279,18 @@ class Freshness:
         """Fill the planner; on the database's thread, before anything else uses it."""
         now = self.clock.now()
         self._shorten_pauses(loaded, now)
-        self._take_over_sources(loaded)
+        self.listening.know_sources(loaded)
         self.planner.hosts.load(loaded.hosts)
         in_future = self.planner.load(loaded.pages, loaded.next_page_id, now, loaded.groups)
         known_price = (
             loaded.state.price if loaded.state and loaded.state.policy == self.config.policy else None
         )
         self.planner.start(now, price=known_price, once=self.config.stop_when == "idle")
-        self.planner.news.restore(loaded.waiting.page_id, loaded.waiting.source, now)
-        self.announcements.restore(loaded.waiting.page_id.tolist())
+        self.listening.hear_again(loaded, now)
         if in_future:
             logger.warning(
                 "%d pages have visits in the future (the clock was set back); taken as visited now", in_future
             )
-
-    def _take_over_sources(self, loaded: Loaded) -> None:
-        """Know sources again; those that the settings do not want any more are not polled."""
-        self.sources.load(loaded.sources)
-        silenced = [source.page_id for source in loaded.sources if self.finder.is_silenced(source)]
-        is_polled = (loaded.pages.kind >= PageKind.SITEMAP) & np.isin(loaded.pages.page_id, silenced)
-        loaded.pages.not_before[is_polled] = np.inf
-        for source in loaded.sources:
-            source.is_pinned = self.finder.is_pinned(source)
 
     def _opened(self, loaded: Loaded) -> None:
         self._is_open = True

@@ -8,11 +8,14 @@ from numpy.typing import NDArray
 
 from scrapy_freshness.model import PageKind, PageStatus, SignalSource
 from scrapy_freshness.planning.frontier import Frontier, Rows
+from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.value.contract import FloatArray
 
 _FIRST_POLLED = int(PageKind.SITEMAP)
 _LEFT = (int(PageStatus.GONE), int(PageStatus.MOVED))
+#: Minus log of the freshness that a signal leaves to a copy if it is nearly sure: one in ten.
+_SURE = np.log(10.0)
 #: The news of one page is worth so many prices at most: some models value a first copy beyond all measure.
 _MOST_PRICES = 10.0
 
@@ -29,7 +32,8 @@ class News:
 
     Parameters
     ----------
-    signal : tells pages that they may have changed
+    deaf_seconds : signals within this time after a visit announce what it has seen
+    settle : sends pages that were visited lately back to the frontier
     look_again : tells a page that was gone or had moved that it may be there
     """
 
@@ -37,13 +41,34 @@ class News:
         self,
         table: PageTable,
         frontier: Frontier,
-        signal: Callable[[Rows, float, SignalSource], None],
+        stock: Stock,
+        *,
+        deaf_seconds: float,
+        settle: Callable[[float], bool],
         look_again: Callable[[int, float], None],
     ) -> None:
         self._table = table
         self._frontier = frontier
-        self._signal = signal
+        self._stock = stock
+        self._deaf_seconds = deaf_seconds
+        self._settle = settle
         self._look_again = look_again
+
+    def signal(self, rows: Rows, now: float, sources: Rows | SignalSource) -> None:
+        """Tell pages that they may have changed, if the policy listens; see `Planner.signal`."""
+        table = self._table
+        if not table.listens:
+            return
+        sources = np.broadcast_to(sources, rows.shape)
+        is_heeded = now - table.last_visit[rows] > self._deaf_seconds
+        rows, sources = rows[is_heeded], sources[is_heeded]
+        if len(rows):
+            table.hear(rows, sources)
+            self._frontier.signalled(rows, sources, now)
+            age = np.multiply(table.signal_age[rows], table.weight[rows, sources], dtype=np.float32)
+            sure = rows[age > _SURE]
+            if len(sure):
+                self._hurry(self._frontier.worthwhile(np.unique(sure)), now)
 
     def hear(self, rows: Rows, claimed_at: FloatArray, now: float, source: SignalSource) -> Heard:
         """Take signals for known pages, each named once; *claimed_at* is nan where no time is said.
@@ -66,7 +91,7 @@ class News:
         if not table.listens:
             return Heard(rows, 0.0)  # to this policy, a signal changes nothing
         before = self._frontier.values(rows, now)
-        self._signal(rows, now, source)
+        self.signal(rows, now, source)
         return Heard(rows, self._worth(self._frontier.values(rows, now), before))
 
     def worth_of_first_visits(self, rows: Rows, now: float) -> float:
@@ -83,7 +108,14 @@ class News:
         for source in SignalSource:
             chosen = is_there & (sources[: len(rows)] == source)
             if chosen.any():
-                self._signal(rows[chosen], now, source)
+                self.signal(rows[chosen], now, source)
+
+    def _hurry(self, rows: Rows, now: float) -> None:
+        """Pages that have surely changed need not wait until those are visited that were chosen before."""
+        if self._table.taken[rows].any():
+            self._settle(now)
+        if len(rows):
+            self._stock.join(rows, self._frontier.values(rows, now), now)
 
     def _worth(self, after: FloatArray, before: FloatArray) -> float:
         """By how many prices visits are worth more than what the crawl would have done instead."""

@@ -47,8 +47,6 @@ from scrapy_freshness.planning.visits import (
 )
 from scrapy_freshness.value.polls import WithPolls
 
-#: Minus log of the freshness that a signal leaves to a copy if it is nearly sure: one in ten.
-_SURE = np.log(10.0)
 #: A page of which nothing is known but that it exists.
 UNKNOWN_PAGE = PageRecord(page_id=0, fingerprint=0, url="", host="")
 
@@ -76,7 +74,6 @@ class Planner:
         self._index = FingerprintIndex()
         self._model = WithPolls(policy.model)
         self._frontier = Frontier(self._table, self._model, policy.pacing.floor, min_interval)
-        self.news = News(self._table, self._frontier, self.signal, self.look_again)
         prices_fetches = "age" in policy.model.needs and policy.solve_price is None
         self._going_price = GoingPrice() if prices_fetches else None
         self._unspent_at = -np.inf  #: when a place of the budget was left last
@@ -86,6 +83,14 @@ class Planner:
             hosts,
             crawls_per_second=crawls_per_second,
             settle=self.settle,
+        )
+        self.news = News(
+            self._table,
+            self._frontier,
+            self._stock,
+            deaf_seconds=policy.deaf_seconds,
+            settle=self.settle,
+            look_again=self.look_again,
         )
         self._renewed: dict[int, str | None] = {}  #: row -> request that replaces the stored one
         self._forgotten: set[int] = set()  #: rows of pages whose records are gone
@@ -225,18 +230,7 @@ class Planner:
         A signal that comes shortly after a visit announces, as a rule, what the visit has seen. One that is
         nearly sure does not wait until the pages are visited that were chosen before it came.
         """
-        if "signals" not in self.policy.model.needs:
-            return
-        table, sources = self._table, np.broadcast_to(sources, rows.shape)
-        is_heeded = now - table.last_visit[rows] > self.policy.deaf_seconds
-        rows, sources = rows[is_heeded], sources[is_heeded]
-        if len(rows):
-            table.hear(rows, sources)
-            self._frontier.signalled(rows, sources, now)
-            age = np.multiply(table.signal_age[rows], table.weight[rows, sources], dtype=np.float32)
-            sure = rows[age > _SURE]
-            if len(sure):
-                self._hurry(self._frontier.worthwhile(np.unique(sure)), now)
+        self.news.signal(rows, now, sources)
 
     def begin_visit(self, now: float, free_at: FreeAt) -> Visit | None:
         """Open the visit that is worth most among the pages at hand whose hosts are free."""
@@ -343,13 +337,6 @@ class Planner:
     def take_fetch_price(self, price: float) -> None:
         """A fetch is worth so much from now on."""
         self._frontier.reprice(price)
-
-    def _hurry(self, rows: NDArray[np.intp], now: float) -> None:
-        """Pages that have surely changed need not wait until those are visited that were chosen before."""
-        if self._table.taken[rows].any():
-            self.settle(now)
-        if len(rows):
-            self._stock.join(rows, self._frontier.values(rows, now), now)
 
     def _add(self, page: PageRecord, now: float) -> tuple[int, PageRecord]:
         record = replace(page, page_id=self._next_page_id, discovered_at=now)
