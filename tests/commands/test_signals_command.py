@@ -105,3 +105,11 @@ def test_pages_that_are_polled_have_no_next_visit_of_their_own(freshness: Run, w
     assert shown["kind"] == "sitemap"
     assert shown["next_visit_at"] is None
     assert "next visit   –" in freshness("show", SITEMAP).out
+
+
+def test_why_refers_to_signals_for_what_is_polled(freshness: Run, web_url: str) -> None:
+    with_sitemap(web_url)
+    answer = freshness("why", SITEMAP)
+
+    assert answer.exit_code == 2
+    assert "scrapy freshness signals" in answer.err
