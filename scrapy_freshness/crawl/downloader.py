@@ -89,7 +89,6 @@ class FreshnessDownloaderMiddleware:
         page.response = response
         if response.status in _GONE:
             self._freshness.visits.close(page, self._report(Outcome.GONE, request, response))
-            self._freshness.listening.polls.gone(page)
         elif response.status in _BUSY:
             # The host's pause is the retry; another one within it would only annoy.
             request.meta["dont_retry"] = True

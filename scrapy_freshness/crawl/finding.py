@@ -26,9 +26,9 @@ from scrapy_freshness.signals.polled import Said
 _MOST = {PageKind.SITEMAP: 2000, PageKind.FEED: 10}
 #: Sitemap indexes above a sitemap, at the most.
 _DEEPEST = 3
-#: Pages of a host that make it worth to try its usual paths: a few are visited as soon as polled. Looked up
-#: at every so many visits.
-_ENOUGH_PAGES = 20
+#: One of the usual paths is tried for so many known pages of a host, and at so many visits: of a host with a
+#: few pages, a sitemap would save less than it costs to look for it.
+_PAGES_PER_TRIAL = 20
 #: Servers whose robots.txt is remembered until a page of theirs is visited.
 _MOST_ROBOTS = 10_000
 #: A first poll goes before the first visits of other pages: it tells of many.
@@ -62,7 +62,6 @@ class SourceFinder:
         self._discover = discover
         self._named: dict[str, list[str]] = {}  #: server -> sitemaps of its robots.txt, not looked at yet
         self._visits: Counter[str] = Counter()  #: of servers
-        self._tried: set[str] = set()  #: servers whose usual paths are being tried
         self._full: set[str] = set()  #: hosts of which no more feeds are looked for
 
     def add_pinned(self) -> None:
@@ -92,9 +91,8 @@ class SourceFinder:
         self._visits[server] += 1
         for url in self._named.pop(server, ()):
             self.add(url, PageKind.SITEMAP, found="robots", found_on=f"{server}/robots.txt")
-        if self._is_worth_trying(server, page.host):
-            self._tried.add(server)
-            self.try_next(server)
+        if self._visits[server] % _PAGES_PER_TRIAL == 0:
+            self._try_next(server, page.host)
         if not has_changed:
             return
         if "Link" in response.headers:
@@ -102,16 +100,6 @@ class SourceFinder:
             self._add_links(page, header_sources(values, response.url), "header")
         if isinstance(response, HtmlResponse) and server not in self._full:
             self._add_links(page, page_links(response.body, response.url), "page")
-
-    def try_next(self, server_or_url: str) -> None:
-        """Try the next of the paths at which a server may have a sitemap, unless one is known."""
-        host = host_of(server_or_url)
-        if host is None or self._known.has_sitemap(host):
-            return
-        for url in usual_sitemaps(server_or_url):
-            if self._row_of(url) is None:
-                self.add(url, PageKind.SITEMAP, found="usual")
-                return
 
     def add_children(self, index: SourceRecord, sitemaps: Iterable[Said], now: float) -> int:
         """Add the sitemaps that an index names, and return how many; those that it dates anew are polled."""
@@ -173,10 +161,15 @@ class SourceFinder:
         self._known.add(source)
         return source
 
-    def _is_worth_trying(self, server: str, host: str) -> bool:
-        if self._visits[server] % _ENOUGH_PAGES or server in self._tried:
-            return False
-        return self._planner.count_pages(host) >= _ENOUGH_PAGES
+    def _try_next(self, server: str, host: str) -> None:
+        """Try the next of the paths at which a server may have a sitemap, unless one is known."""
+        if self._known.has_sitemap(host_of(server) or ""):
+            return
+        trials = self._planner.count_pages(host) // _PAGES_PER_TRIAL
+        for url in usual_sitemaps(server)[:trials]:
+            if self._row_of(url) is None:
+                self.add(url, PageKind.SITEMAP, found="usual")
+                return
 
     def _row_of(self, url: str) -> int | None:
         try:

@@ -72,12 +72,6 @@ class Polls:
         """A poll found nothing new, by its validator or its bytes."""
         self._end(page, report, TakenIn())
 
-    def gone(self, page: PageVisit) -> None:
-        """There is nothing, or nothing that could be read, at the address."""
-        source = self._known.get(page.visit.record.page_id)
-        if source is not None and source.found == "usual":
-            self._finder.try_next(source.url)
-
     async def _read(self, page: PageVisit, response: Response, report: Report) -> None:
         record = page.visit.record
         source = self._source_of(record)
@@ -100,7 +94,6 @@ class Polls:
             report.outcome = Outcome.GONE
             self._known.note(source)
             self._visits.close(page, report)
-            self.gone(page)
             return
         source.seen, source.entries = polled.seen, polled.findings.n_entries
         self._note_hub(source, polled, response)

@@ -101,7 +101,7 @@ def test_a_feed_in_the_head_of_a_page_is_polled_and_its_hub_remembered(site: Sit
 def test_usual_paths_are_tried_one_after_the_other_until_there_is_a_sitemap(
     site: Site, tmp_path: Path
 ) -> None:
-    links = [f"/{number}" for number in range(25)]
+    links = [f"/{number}" for number in range(70)]
     site.pages["/"] = html(*links)
     site.pages |= {link: html(text=link) for link in links}
     site.pages["/sitemap.xml"] = html(text="Sorry, there is no such page")  # with status 200
