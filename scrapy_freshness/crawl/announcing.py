@@ -23,9 +23,9 @@ from scrapy_freshness.signals.polled import Said
 Announced = Said
 
 #: How long a turn of the reactor may take; longer ones would delay answers and timers.
-_TURN_SECONDS = 0.003
+_TURN_SECONDS = 0.002
 #: Pages that are looked up before the clock is looked at.
-_FEW = 16
+_FEW = 32
 
 
 @dataclass(slots=True)
