@@ -71,8 +71,9 @@ class Listening:
         """Know sources again; those that the settings do not want any more are not polled."""
         self._sources.load(loaded.sources)
         silenced = [source.page_id for source in loaded.sources if self.finder.is_silenced(source)]
-        is_polled = (loaded.pages.kind >= PageKind.SITEMAP) & np.isin(loaded.pages.page_id, silenced)
-        loaded.pages.not_before[is_polled] = np.inf
+        if silenced:
+            is_polled = (loaded.pages.kind >= PageKind.SITEMAP) & np.isin(loaded.pages.page_id, silenced)
+            loaded.pages.not_before[is_polled] = np.inf
         for source in loaded.sources:
             source.is_pinned = self.finder.is_pinned(source)
 

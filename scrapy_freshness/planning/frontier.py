@@ -247,7 +247,7 @@ class Frontier:
         is_new = np.isnan(last_visit)
         at_once = is_new | (status == _GONE) | (status == _MOVED)
         if self._table.fades and is_new.any():
-            at_once &= ~is_new | (self._model.first_value(beliefs) >= self._rung)
+            at_once &= ~is_new | (self._model.first_value(beliefs) >= self._rung) | is_polled(beliefs)
         times = np.where(at_once, now, np.where(is_new, np.inf, last_visit + sleep))
         return np.where(status == _SUSPENDED, np.inf, times)
 

@@ -100,6 +100,8 @@ class News:
 
     def restore(self, page_ids: NDArray[np.int64], sources: NDArray[np.uint8], now: float) -> None:
         """Take over signals that an earlier run has heard and no visit has answered."""
+        if not len(page_ids):
+            return
         known = self._table.page_id[: len(self._table)]
         order = np.argsort(known, kind="stable")
         places = np.minimum(np.searchsorted(known, page_ids, sorter=order), max(len(known) - 1, 0))

@@ -149,6 +149,8 @@ class PageTable:
         self.has_sources |= record.kind is PageKind.SOURCE
         if record.kind.is_polled and not self.has_polled:
             self._add_poll_columns()
+        if self.has_polled:
+            self.yield_rate[row] = self.patience_seconds[row] = 0.0
         self.importance[row] = record.importance
         self.first_factor[row] = priority_factor(np.array(record.priority))
         self.believe(row, dict.fromkeys(self._beliefs, 0.0) | dict.fromkeys(WEIGHTS, 1.0) | dict(beliefs))

@@ -316,3 +316,18 @@ def test_what_was_said_is_remembered_by_the_next_run(site: Site, tmp_path: Path)
     assert first.stat("freshness/signals/new") == 1
     assert second.stat("freshness/signals/new") == 1
     assert site.asked("/b")
+
+
+def test_sources_that_are_not_wanted_any_more_are_not_polled(site: Site, tmp_path: Path) -> None:
+    site.pages["/"] = html(text="home")
+    site.pages["/sitemap.xml"] = sitemap(site.url("/"))
+    source = {"FRESHNESS_SIGNAL_SOURCES": [site.url("/sitemap.xml")]}
+    eager = {"FRESHNESS_GONE_RECHECK": "0.1s", "FRESHNESS_BUDGET": "20/s"}
+    crawl(tmp_path, site.url("/"), spider=LONELY, settings=source)
+
+    crawl(tmp_path, site.url("/"), spider=LONELY, seconds=1, settings={**eager, "FRESHNESS_SIGNALS": False})
+    assert len(site.asked("/sitemap.xml")) == 1
+
+    denied = {**eager, "FRESHNESS_SIGNAL_SOURCES_DENY": ["sitemap"]}
+    crawl(tmp_path, site.url("/"), spider=LONELY, seconds=1, settings=denied)
+    assert len(site.asked("/sitemap.xml")) == 1

@@ -241,3 +241,28 @@ def test_polled_pages_are_known_again_after_a_restart() -> None:
     assert [getattr(again._table, name)[row] for name in names] == pytest.approx(
         [record.beliefs[name] for name in names]
     )
+
+
+def test_a_sitemap_is_polled_although_sources_of_links_are_worth_far_more() -> None:
+    planner = any_planner("holistic")
+    crawl = Crawl(planner).start([])
+    crawl.discover(*(new_page(number, kind=PageKind.SOURCE) for number in range(5)))
+    for now in range(100):
+        visit = crawl.begin(float(now))
+        if visit is not None:
+            crawl.end(visit, now, new_links=50)
+    crawl.discover(sitemap(), now=100.0)
+
+    assert "http://a.example/1000" in [crawl.visit(float(now)) for now in range(100, 200)]
+
+
+def test_rows_that_are_added_later_begin_without_patience_and_yield() -> None:
+    planner = new_planner()
+    crawl = Crawl(planner).start([])
+    crawl.discover(sitemap())
+    planner._table.yield_rate[:] = planner._table.patience_seconds[:] = 7.0
+    crawl.discover(*(new_page(number) for number in range(2000)))
+    crawl.discover(sitemap(5000))
+    row = planner.row_of(5000)
+
+    assert (planner._table.yield_rate[row], planner._table.patience_seconds[row]) == (0.0, 0.0)
