@@ -85,7 +85,7 @@ class Config:
     budget_per_second: float = setting(
         "1/s", rate, "Fetches per time unit, all together: pages, retries, robots.txt.", name="BUDGET"
     )
-    policy: str = setting("greedy-expected", policy_name, "What a crawl is worth and when that is enough.")
+    policy: str = setting("holistic", policy_name, "What a crawl is worth and when that is enough.")
     threshold: float = setting(
         0.0, amount, "Least value that is worth a crawl, in the policy's unit; 0 spends the whole budget."
     )
@@ -134,7 +134,7 @@ class Config:
         name="REPRICE_INTERVAL",
     )
     estimator: str = setting(
-        "mle",
+        "pooled",
         choice("mle", "pooled"),
         'How change rates are estimated: "pooled" with the pages that are alike, "mle" each page by itself.',
     )
