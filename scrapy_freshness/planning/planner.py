@@ -202,7 +202,9 @@ class Planner:
         """
         if "signals" not in self.policy.model.needs:
             return
-        table, sources = self._table, np.broadcast_to(sources, rows.shape)
+        table = self._table
+        if not isinstance(sources, np.ndarray):
+            sources = np.full(len(rows), int(sources))
         is_heeded = now - table.last_visit[rows] > self.policy.deaf_seconds
         rows, sources = rows[is_heeded], sources[is_heeded]
         if len(rows):
