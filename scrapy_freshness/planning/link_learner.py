@@ -3,10 +3,10 @@ r"""What do the links of a source bring?  Link rates from polls, profits from wh
 A page that was found on a source has the source's profit and decay while it waits for its first visit: who
 discovers it hands them in with its record. Other pages are not ephemeral, and have a profit of 0.
 
-A source that was never polled twice is expected to be as good as the one that a typical link comes from, on its
-host or anywhere: its link rate is the mean over links, :math:`\sum\lambda^2/\sum\lambda`. Most sources bring
-little and a few bring nearly all, and with the mean over sources these few might never be polled to find
-it out.
+A source that was never polled twice is expected to be as good as the one that a typical link comes from, on
+its host or anywhere: its link rate is the mean over links, :math:`\sum\lambda^2/\sum\lambda`. Most sources
+bring little and a few bring nearly all, and with the mean over sources these few might never be polled to
+find it out.
 """
 
 import struct
@@ -25,8 +25,8 @@ from scrapy_freshness.planning.learning import group_name, groups_named
 _SLOWEST = 1e-12
 #: Sources that the mean of all counts for in the mean of a host.
 _STRENGTH = 2.0
-#: Links that a source shows between two visits, before anything is known of any. If they are too many, that is
-#: found out by a few polls; if they are too few, a source may never be polled because others are known.
+#: Links that a source shows between two visits, before anything is known of any. If they are too many, that
+#: is found out by a few polls; if they are too few, a source may never be polled because others are known.
 _FIRST_LINKS = 30.0
 _STATE = struct.Struct("<dd")  # of `_Sources`
 

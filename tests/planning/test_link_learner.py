@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from scrapy_freshness.estimation.change_rate import estimate_change_rates
+from scrapy_freshness.estimation.change_rate import PriorPoints
 from scrapy_freshness.estimation.polls import extended_polls
 from scrapy_freshness.model import PageKind, PageRecord
-from scrapy_freshness.planning.learning import RateLearner
+from scrapy_freshness.planning.learners import ESTIMATORS
 from scrapy_freshness.planning.link_learner import LinkLearner
 
 HOUR = 3600.0
@@ -19,7 +19,7 @@ def source(page_id: int, host: str = "a.example") -> PageRecord:
 
 
 def new_learner() -> LinkLearner:
-    learner = LinkLearner(RateLearner(estimate_change_rates))
+    learner = LinkLearner(ESTIMATORS["mle"](PriorPoints(), False))
     learner.expect(30 * HOUR)
     return learner
 
