@@ -10,6 +10,7 @@ import json
 from functools import partial
 from typing import Any
 
+from scrapy_freshness.commands.clockwork import MOST_VISITS, hourly_changes
 from scrapy_freshness.commands.context import Context, whole_number
 from scrapy_freshness.commands.lookup import pages_of
 from scrapy_freshness.commands.outlook import Terms
@@ -40,8 +41,9 @@ def run(context: Context, options: argparse.Namespace) -> None:
         pages = []
         for record in sorted(store.load_records(spiders), key=lambda record: record.page_id):
             host = hosts.get(record.host, HostRecord(host=record.host))
-            visits = page_visits(store, record.page_id, options.visits)
-            pages.append(everything(record, spiders[record.page_id], host, visits))
+            visits = page_visits(store, record.page_id, max(options.visits, MOST_VISITS))
+            page = everything(record, spiders[record.page_id], host, visits[: options.visits])
+            pages.append(page | {"hourly_changes": hourly_changes(visits)})
         assess(pages, partial(Terms.of, store, context.config), now)
     if context.as_json:
         context.print_json({"now": now, "pages": pages})
