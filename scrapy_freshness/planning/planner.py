@@ -141,6 +141,15 @@ class Planner:
         """Where a known page stands."""
         return PageStatus(int(self._table.status[row]))
 
+    def knows_host(self, host: str) -> bool:
+        """Whether there are pages of a host (a download slot)."""
+        return bool(self._table.host_numbers([host]))
+
+    def last_visit_of(self, row: int) -> float | None:
+        """When a known page was seen last, None if never."""
+        at = float(self._table.last_visit[row])
+        return None if np.isnan(at) else at
+
     def discover(self, page: PageRecord, now: float) -> PageRecord:
         """Add a page that is not known yet; returns its record with the page id that it got."""
         row, record = self._add(page, now)
@@ -164,6 +173,16 @@ class Planner:
         self._renewed[row] = request
         if not self._table.taken[row]:
             self._stock.put(row, float("inf"))
+
+    def visit_next(self, row: int, now: float) -> bool:
+        """Visit a known page next, whatever it is worth; False if nobody can process it."""
+        if self.status_of(row) is PageStatus.SUSPENDED:
+            return False
+        if self._table.taken[row]:
+            self.settle(now)  # its visit may have ended just now
+        if not self._table.taken[row]:
+            self._stock.put(row, float("inf"))
+        return True
 
     def look_again(self, row: int, now: float) -> None:
         """A page that was gone or had moved has been seen at its place: its next check is due now."""
