@@ -221,6 +221,9 @@ class _Channel(http.HTTPChannel):
         self._held = 0
         super().connectionLost(reason)  # type: ignore[no-untyped-call]
 
+    def lineLengthExceeded(self, line: bytes) -> None:  # noqa: N802
+        self._respondToBadRequestAndDisconnect()
+
     def checkPersistence(self, request: http.Request, version: bytes) -> bool:  # noqa: N802
         """One request a connection: nothing can be smuggled behind it."""
         return False
