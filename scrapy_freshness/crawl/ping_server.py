@@ -5,6 +5,7 @@ stay in memory, so there is a limit for each and for all that are being received
 arrive in time is cut off, however it drips.
 """
 
+import sys
 from collections import Counter
 from collections.abc import Callable
 from http import HTTPStatus
@@ -79,6 +80,10 @@ class PingServer(protocol.Factory):
 
     def listen(self, host: str, port: int) -> str:
         """Begin to take connections; returns the address, and raises ConfigError if it cannot be had."""
+        if "twisted.internet.reactor" not in sys.modules:
+            raise ConfigError(
+                f"FRESHNESS_PING_LISTEN cannot be {host}:{port} without reactor: see TWISTED_REACTOR_ENABLED"
+            )
         from twisted.internet import reactor  # installed by Scrapy at run time, so never imported earlier
 
         listen: Any = reactor.listenTCP

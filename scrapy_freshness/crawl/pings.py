@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
-from scrapy.http import HtmlResponse, Response
+from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.utils.asyncio import create_looping_call
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -135,8 +135,11 @@ class Pings:
         values = [value.decode("latin-1") for value in response.headers.getlist("Link")]
         links = header_sources(values, response.url)
         if isinstance(response, HtmlResponse):
-            self._advertised(visit.url, [*links, *page_links(response.body, response.url)])
-            return
+            self.advertised(visit.url, [*links, *page_links(response.body, response.url)])
+        elif isinstance(response, TextResponse):
+            self._look_into_feed(visit.url, response, links)
+
+    def _look_into_feed(self, url: str, response: Response, links: list[Link]) -> None:
         content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
         work = partial(
             read_pushed_feed,
@@ -147,14 +150,15 @@ class Pings:
             now=self._clock.now(),
         )
         read: Deferred[PushedFeed | None] = self._in_background(work)
-        read.addCallback(lambda feed: self._advertised(visit.url, [*links, *(feed.links if feed else ())]))
+        read.addCallback(lambda feed: self.advertised(url, [*links, *(feed.links if feed else ())]))
         read.addErrback(self._not_read)
 
     def _page_gone(self, visit: PageVisit, response: Response | None, spider: Spider) -> None:
         if self._subscriptions is not None:
             self._subscriptions.gone(visit.url)
 
-    def _advertised(self, url: str, links: list[Link]) -> None:
+    def advertised(self, url: str, links: list[Link]) -> None:
+        """Hear which hubs and topics a page or feed names."""
         if self._subscriptions is not None and self._desk.is_open:
             self._subscriptions.advertised(links, url)
 

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 #: Subscriptions at the most: of a host, and all together.
 _MOST_OF_A_HOST, _MOST = 100, 10_000
-#: Requests to hubs that are begun at once.
+#: Subscriptions that are looked after at once.
 _MOST_STEPS = 10
 #: Pushes that are recognised when they come again.
 _REMEMBERED = 64
@@ -94,6 +94,9 @@ class Subscriptions:
         if known is not None and known.is_ending:
             self._forget(known)
             known = None
+        elif known is not None and known.hub not in hubs:  # it has moved to another
+            self._give_up(known, self._clock.now())
+            known = None
         if known is None and len(self._by_token) < _MOST and self._per_host[host] < _MOST_OF_A_HOST:
             self._begin(topic, hubs[0], found_at)
 
@@ -106,13 +109,17 @@ class Subscriptions:
     def keep_up(self) -> None:
         """Ask hubs for what is due: new subscriptions, renewals, ends."""
         now = self._clock.now()
-        steps = 0
-        for subscription in list(self._by_token.values()):
-            step = next_step(subscription, now)
+        due = [
+            (step, each)
+            for each in self._by_token.values()
+            if (step := next_step(each, now)) is not Step.WAIT
+        ]
+        for step, subscription in due[:_MOST_STEPS]:
             if step is Step.FORGET:
                 self._forget(subscription)
-            elif step is not Step.WAIT and steps < _MOST_STEPS:
-                steps += self._ask(subscription, now, subscribe=step is Step.SUBSCRIBE)
+            elif not self._ask(subscription, now, subscribe=step is Step.SUBSCRIBE):
+                # There is no place for it now: those behind it have their turn first.
+                self._by_token[subscription.token] = self._by_token.pop(subscription.token)
 
     def answer(self, token: str, intent: Intent) -> str:
         """Return what a hub's question is answered with; raises PingError if it was not meant."""

@@ -34,6 +34,9 @@ PATIENT = {
 }
 
 
+LISTENING = re.compile(r"Taking pings at ([\d.]+):(\d+)\n")
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as sock:
         return int(sock.getsockname()[1])
@@ -47,11 +50,16 @@ def changing(*links: str) -> Page:
 class PingedCrawl:
     """A crawl that takes pings, and a client of its endpoint."""
 
-    def __init__(self, folder: Path, *start_urls: str, settings: Mapping[str, Any] | None = None) -> None:
-        self.running: RunningCrawl = start_crawl(folder, *start_urls, settings={**BUSY, **(settings or {})})
-        self.running.wait_until(lambda: "Taking pings at" in self.running.log())
-        found = re.findall(r"Taking pings at ([\d.]+):(\d+)", self.running.log())[-1]
-        self.address = found[0], int(found[1])
+    def __init__(
+        self, folder: Path, *start_urls: str, settings: Mapping[str, Any] | None = None, **options: Any
+    ) -> None:
+        log = folder / "log.txt"
+        n_before = len(LISTENING.findall(log.read_text())) if log.exists() else 0
+        settings = {**BUSY, **(settings or {})}
+        self.running: RunningCrawl = start_crawl(folder, *start_urls, settings=settings, **options)
+        self.running.wait_until(lambda: len(LISTENING.findall(self.running.log())) > n_before)
+        host, port = LISTENING.findall(self.running.log())[-1]
+        self.address = host, int(port)
 
     def request(
         self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None

@@ -143,6 +143,34 @@ def test_a_port_in_use_is_one_clear_error(pages: Site, tmp_path: Path) -> None:
     assert pages.log == []
 
 
+def test_without_a_reactor_there_is_one_clear_error(pages: Site, tmp_path: Path) -> None:
+    settings = {"FRESHNESS_PING_LISTEN": "127.0.0.1:0", "TWISTED_REACTOR_ENABLED": False}
+    done = crawl(tmp_path, pages.url("/"), settings=settings)
+
+    assert done.returncode == 1
+    assert "FRESHNESS_PING_LISTEN cannot be 127.0.0.1:0 without reactor" in done.log
+    assert pages.log == []
+
+
+def test_the_select_reactor_takes_pings_too(pages: Site, tmp_path: Path) -> None:
+    settings = {
+        "FRESHNESS_PING_KEYS": {pages.url("").split("/")[2]: KEY},
+        "TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor",
+    }
+    pinged = PingedCrawl(tmp_path, pages.url("/"), settings=settings, process_class="CrawlerProcess")
+    pinged.wait_for_fetches(pages, "/news", 2)
+
+    assert pinged.submit(pages, "/news") == 200
+    assert (
+        pinged.submit(pages, *(f"/{'x' * 200}{number}" for number in range(500))) == 200
+    )  # read in a thread
+    done = pinged.stop()
+
+    assert done.stat("freshness/announced") == 1
+    assert done.stat("freshness/announced_unknown") == 500
+    assert "Traceback" not in done.log
+
+
 def test_the_port_is_free_when_the_crawl_has_ended(site: Site, tmp_path: Path) -> None:
     site.pages["/"] = html()
     pinged = PingedCrawl(tmp_path, site.url("/"))
