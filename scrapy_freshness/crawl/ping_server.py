@@ -132,7 +132,7 @@ class PingServer(protocol.Factory):
 class _Request(http.Request):
     """One request: its body in memory, or none of it."""
 
-    channel: "Any"  #: the `_Channel`; None when the sender has hung up
+    channel: Any  #: the `_Channel`; None when the sender has hung up
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802
         """All headers are here; `length` bytes of body follow, or chunks if it is None."""
@@ -190,7 +190,7 @@ class _Request(http.Request):
 
     def _end(self, reply: Reply) -> None:
         if self.channel is not None:  # else the sender has hung up
-            self.channel.reply(reply)
+            self.channel.reply(reply._replace(text="") if self.method == b"HEAD" else reply)
             self.channel.loseConnection()
 
     def _first(self, name: str) -> str:
@@ -228,6 +228,13 @@ class _Channel(http.HTTPChannel):
 
     def lineLengthExceeded(self, line: bytes) -> None:  # noqa: N802
         self._respondToBadRequestAndDisconnect()
+
+    def headerReceived(self, line: bytes) -> bool:  # noqa: N802
+        try:
+            return bool(super().headerReceived(line))  # type: ignore[no-untyped-call]
+        except ValueError:  # a length of thousands of digits, which Python does not read
+            self._respondToBadRequestAndDisconnect()
+            return False
 
     def checkPersistence(self, request: http.Request, version: bytes) -> bool:  # noqa: N802
         """One request a connection: nothing can be smuggled behind it."""
@@ -270,9 +277,8 @@ class _Channel(http.HTTPChannel):
 
     def _too_slow(self) -> None:
         self._deadline = None
-        self.server.desk.lost("too_slow")
         if not self.is_refused:
-            self.reply(Reply(408, "too slow\n"))
+            self.refuse(Reply(408, "too slow\n"), "too_slow")
         self.loseConnection()  # type: ignore[no-untyped-call]
         self._deadline = call_later(1.0, self._give_up)
 

@@ -156,6 +156,18 @@ def test_a_page_can_be_visited_next_whatever_it_is_worth() -> None:
     assert crawl.visit(3.1) == new_page(3).url
 
 
+def test_a_page_that_is_asked_for_during_its_visit_is_visited_once_more() -> None:
+    crawl = Crawl(new_planner())
+    crawl.discover(new_page(1), new_page(2))
+    visit = crawl.begin(1.0)
+    assert visit is not None
+    assert crawl.planner.visit_next(visit.row, 1.5)
+    assert crawl.planner.visit_next(visit.row, 1.6)
+    crawl.end(visit, 2.0)
+
+    assert [crawl.visit(2.1), crawl.visit(2.2)] == [visit.url, new_page(2).url]
+
+
 def test_a_page_that_nobody_can_process_is_not_visited_next() -> None:
     crawl = Crawl(new_planner())
     crawl.discover(new_page(1))
