@@ -170,8 +170,11 @@ class Pings:
                 self.pushed.keep(self._fingerprint(Request(push.url)), push)
                 self._wake()
             return
-        self._announce([Announced(push.url, None)] if row is not None else [])
-        if self._subscriptions is not None and not self._takes_polls(push):
+        if self._takes_polls(push):
+            return
+        if row is not None:  # a page of the spider's, which has not seen it
+            self._announce([Announced(push.url, None)])
+        if self._subscriptions is not None:
             work = partial(
                 read_pushed_feed,
                 push.body,
