@@ -8,7 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from twisted.internet.defer import Deferred, succeed
@@ -16,7 +16,15 @@ from twisted.python.failure import Failure
 
 from scrapy_freshness.crawl.threads import in_thread
 from scrapy_freshness.errors import StorageError
-from scrapy_freshness.model import Batch, CrawlState, HostRecord, PageColumns, PageRecord, VisitRecord
+from scrapy_freshness.model import (
+    Batch,
+    CrawlState,
+    HostRecord,
+    PageColumns,
+    PageRecord,
+    Subscription,
+    VisitRecord,
+)
 from scrapy_freshness.storage.store import Store
 
 logger = logging.getLogger(__name__)
@@ -31,6 +39,7 @@ class Loaded:
     pages: PageColumns
     hosts: list[HostRecord]
     groups: dict[str, bytes]
+    subscriptions: list[Subscription]
     state: CrawlState | None
     next_page_id: int
     other_spiders: list[str]
@@ -81,6 +90,10 @@ class Journal:
     def note_groups(self, groups: Mapping[str, bytes]) -> None:
         """Keep what was learned of groups of pages for the next flush."""
         self._unsaved.groups.update(groups)
+
+    def note_subscription(self, token: str, subscription: Subscription | None) -> None:
+        """Keep a subscription as it is now for the next flush; None if it has ended."""
+        self._unsaved.subscriptions[token] = None if subscription is None else replace(subscription)
 
     def count_fetch(self, kind: str, now: float) -> None:
         """Count a fetch of any kind, for the budget's books."""
@@ -170,6 +183,7 @@ class Journal:
             visits=batch.visits + since.visits,
             fetches=dict(Counter(batch.fetches) + Counter(since.fetches)),
             groups=batch.groups | since.groups,
+            subscriptions=batch.subscriptions | since.subscriptions,
         )
         return failure
 
@@ -190,6 +204,7 @@ class Journal:
             store.load_pages(self._spider),
             store.load_hosts(),
             store.load_groups(self._spider),
+            store.load_subscriptions(self._spider),
             store.load_state(self._spider),
             store.next_page_id(self._spider),
             [name for name in store.spiders() if name != self._spider],

@@ -145,6 +145,7 @@ class FreshnessScheduler(BaseScheduler):
 
     def _opened(self, _: None) -> Any:
         self._is_open = True
+        self._freshness.wake = lambda: self._wake_at(0.0, 0.0)
         return self._plain.open(self._spider)
 
     def _choose(self) -> Request | None:

@@ -8,7 +8,7 @@ from typing import Self
 from sqlalchemy import Connection, Engine
 
 from scrapy_freshness.errors import SchemaError, StorageError
-from scrapy_freshness.model import Batch, CrawlState, HostRecord, PageColumns, PageRecord
+from scrapy_freshness.model import Batch, CrawlState, HostRecord, PageColumns, PageRecord, Subscription
 from scrapy_freshness.storage import locks, maintenance, migrations, reading
 from scrapy_freshness.storage.database import Database
 from scrapy_freshness.storage.failures import our_errors
@@ -129,6 +129,11 @@ class Store:
         """What was learned of groups of pages of a spider, by name."""
         with self.reading() as connection:
             return reading.load_groups(connection, spider_name)
+
+    def load_subscriptions(self, spider_name: str) -> list[Subscription]:
+        """What hubs were asked to send to the crawl of a spider."""
+        with self.reading() as connection:
+            return reading.load_subscriptions(connection, spider_name)
 
     def load_state(self, spider_name: str) -> CrawlState | None:
         """What the last crawl of a spider said about itself."""
