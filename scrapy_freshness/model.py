@@ -205,6 +205,27 @@ class CrawlState:
 
 
 @dataclass(slots=True, kw_only=True)
+class Subscription:
+    """What a hub was asked to send (WebSub), and until when it does."""
+
+    token: str  #: last part of the callback's address; hard to guess
+    callback: str  #: the whole address to which the hub sends
+    topic: str  #: address of what is subscribed to
+    hub: str
+    secret: str  #: with which the hub signs what it sends
+    found_at: str  #: the page or feed that names the hub
+    lease_seconds: float = 0.0  #: how long the hub granted it the last time
+    expires_at: float = 0.0  #: end of the lease; 0 until the hub has confirmed it
+    next_try_at: float = 0.0  #: before that, the hub is not asked (again)
+    failures: int = 0  #: requests to the hub in a row that were not confirmed
+    is_asked: bool = False  #: a request is with the hub, which may ask whether it was meant
+    is_ending: bool = False  #: it is to be given up
+    last_push_at: float = 0.0
+    digests: bytes = b""  #: of what was pushed lately, 8 bytes each, latest last
+    seen: bytes = b""  #: signals.seen: entries of the feed as it was pushed last
+
+
+@dataclass(slots=True, kw_only=True)
 class Batch:
     """What one flush writes, in one transaction."""
 
@@ -213,10 +234,11 @@ class Batch:
     visits: list[VisitRecord] = field(default_factory=list)
     fetches: dict[tuple[int, str], int] = field(default_factory=dict)  #: (minute, kind of fetch) -> how many
     groups: dict[str, bytes] = field(default_factory=dict)  #: name -> what was learned of a group of pages
+    subscriptions: dict[str, Subscription | None] = field(default_factory=dict)  #: by token; None if it ended
     sources: list[SourceRecord] = field(default_factory=list)
     signals: list[SignalRecord] = field(default_factory=list)
     state: CrawlState | None = None
 
     def __bool__(self) -> bool:
-        logs = self.visits or self.signals
-        return bool(self.pages or self.hosts or logs or self.fetches or self.groups or self.sources)
+        known = self.pages or self.hosts or self.groups or self.sources or self.subscriptions
+        return bool(known or self.visits or self.signals or self.fetches)

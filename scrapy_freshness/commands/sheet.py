@@ -6,6 +6,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from scrapy_freshness.commands.clockwork import busiest_hours
 from scrapy_freshness.commands.context import Context, new_grid, new_table
 from scrapy_freshness.commands.human import (
     NOTHING,
@@ -63,6 +64,9 @@ def _facts(page: Row, now: float) -> dict[str, str]:
         "validators": "; ".join(filter(None, (page["etag"], page["last_modified"]))) or NOTHING,
         "request": _request(page["request"]),
     }
+    if page["hourly_changes"]:
+        begin, end, part = busiest_hours(page["hourly_changes"])
+        facts["by the clock"] = f"{share(part)} of the changes come from {begin} to {end % 24} h UTC"
     if page["run_callback"]:
         facts["callback"] = "did not finish with the copy; runs again at the next visit"
     if page["profiles"] is None:

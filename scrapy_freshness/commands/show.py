@@ -11,6 +11,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from scrapy_freshness.commands.clockwork import MOST_VISITS, hourly_changes
 from scrapy_freshness.commands.context import Context, whole_number
 from scrapy_freshness.commands.lookup import pages_of
 from scrapy_freshness.commands.outlook import Terms
@@ -46,9 +47,10 @@ def run(context: Context, options: argparse.Namespace) -> None:
         pages = []
         for record in sorted(store.load_records(spiders), key=lambda record: record.page_id):
             host = hosts.get(record.host, HostRecord(host=record.host))
-            visits = page_visits(store, record.page_id, options.visits)
+            visits = page_visits(store, record.page_id, max(options.visits, MOST_VISITS))
             signals = page_signals(store, record.page_id, options.visits)
-            pages.append(everything(record, spiders[record.page_id], host, visits, signals))
+            page = everything(record, spiders[record.page_id], host, visits[: options.visits], signals)
+            pages.append(page | {"hourly_changes": hourly_changes(visits)})
         assess(pages, partial(Terms.of, store, context.config), now)
     if context.as_json:
         context.print_json({"now": now, "pages": pages})

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scrapy import Request
+from scrapy.statscollectors import StatsCollector
 from scrapy.utils.asyncio import call_later
-from scrapy.utils.defer import maybe_deferred_to_future
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred, DeferredLock
 
 from scrapy_freshness.crawl.unasked import UnaskedRequests
@@ -52,12 +53,14 @@ class Announcements:
     def __init__(
         self,
         planner: Planner,
+        stats: StatsCollector,
         *,
         fingerprint: Callable[[Request], int],
         discover: Callable[[Request], PageRecord | None],
         wake: Callable[[], None],
     ) -> None:
         self._planner = planner
+        self._stats = stats
         self._fingerprint = fingerprint
         self._discover = discover
         self._wake = wake
@@ -67,7 +70,7 @@ class Announcements:
         self._turn = DeferredLock()  #: whoever has it may work in this turn of the reactor
         self.is_closed = False
 
-    async def take(
+    def take(
         self,
         entries: Sequence[Announced],
         source: SignalSource,
@@ -75,8 +78,10 @@ class Announcements:
         told_by: int | None = None,
         now: float,
         new_only: bool = False,
-    ) -> TakenIn:
+    ) -> "Deferred[TakenIn]":
         """Take what is said: known pages get a signal, others become known if the spider would take them.
+
+        Fires when all of it is taken in.
 
         Parameters
         ----------
@@ -84,6 +89,16 @@ class Announcements:
         now : unix seconds, when it was said
         new_only : whether known pages are left alone, because what is said of them cannot be believed
         """
+        return deferred_from_coro(self._taken_in(entries, source, told_by, now, new_only))
+
+    async def _taken_in(
+        self,
+        entries: Sequence[Announced],
+        source: SignalSource,
+        told_by: int | None,
+        now: float,
+        new_only: bool,
+    ) -> TakenIn:
         taken = TakenIn()
         place = 0
         while place < len(entries) and not self.is_closed:
@@ -97,6 +112,8 @@ class Announcements:
                 await next_turn()
             finally:
                 self._turn.release()
+        for name in ("heard", "no_news", "new", "refused"):
+            self._stats.inc_value(f"freshness/signals/{name}", getattr(taken, name))
         if taken.heard or taken.new:
             self._wake()
         return taken

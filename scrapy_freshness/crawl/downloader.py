@@ -54,11 +54,27 @@ class FreshnessDownloaderMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(Freshness.of(crawler), crawler, random.Random())
 
-    def process_request(self, request: Request) -> None:
-        """Send the validators of the copy, unless the whole page is wanted."""
+    def process_request(self, request: Request) -> Response | None:
+        """Send the validators of the copy, unless the whole page is wanted, or was pushed to us by a hub."""
         page = visit_under_way(request)
         if page is None or is_redirected(request) or page.is_unconditional or page.sent_validators:
-            return
+            return None
+        pushed = self._pushed(request, page)
+        if pushed is None:
+            self._ask_conditionally(request, page)
+        return pushed
+
+    def _pushed(self, request: Request, page: PageVisit) -> Response | None:
+        pings, record = self._freshness.pings, page.visit.record
+        if pings is None:
+            return None
+        now = self._freshness.clock.now()
+        pushed = pings.pushed.response_to(request, record.fingerprint, record.last_visit_at, now)
+        if pushed is not None:
+            self._stats.inc_value("freshness/pings/fetches_saved")
+        return pushed
+
+    def _ask_conditionally(self, request: Request, page: PageVisit) -> None:
         if not self._config.skip_unchanged:
             return  # the callback needs the page itself
         record = page.visit.record

@@ -26,6 +26,8 @@ from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.crawl.garbage import rare_collection
 from scrapy_freshness.crawl.journal import Journal, Loaded
 from scrapy_freshness.crawl.listening import Listening
+from scrapy_freshness.crawl.ping_errands import ERRAND_KEY
+from scrapy_freshness.crawl.pings import Pings
 from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
 from scrapy_freshness.crawl.threads import in_thread
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of, visit_under_way
@@ -90,6 +92,8 @@ class Freshness:
             in_background=self.in_background,
             read_seen=self._read_seen,
         )
+        self.wake: Callable[[], None] = lambda: None  #: tells the scheduler that a page may be due
+        self.pings = self._new_pings() if config.ping_listen is not None else None
         # One thread: Python runs one at a time, and the crawl is to have its share.
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
         self._flushing = create_looping_call(self.flush)
@@ -111,8 +115,12 @@ class Freshness:
             logger.warning("%s is not a setting of scrapy-freshness; see `scrapy freshness settings`", name)
         extension = cls(crawler, config, SystemClock())
         try:
+            if extension.pings is not None:
+                extension.pings.listen()
             extension.journal.open()
         except FreshnessError as error:
+            if extension.pings is not None:
+                extension.pings.close()
             logger.error("The crawl cannot start: %s", error)
             raise error.with_traceback(None) from None  # Scrapy prints what it gets, and that line says all
         connect = crawler.signals.connect
@@ -141,6 +149,7 @@ class Freshness:
         """Write everything and close the database; called by the scheduler."""
         rare_collection.end(self)
         self.listening.close()
+        unheard = self.pings.close() if self.pings is not None else succeed(None)
         for loop in (self._flushing, self._housekeeping, self._repricing):
             if loop.running:
                 loop.stop()
@@ -154,7 +163,8 @@ class Freshness:
         self.journal.note_groups(self.planner.take_groups())
         self._background.shutdown(wait=False)
         state = self.state(now) if self._is_open else None
-        closed = self._show_again().addCallback(lambda _: self.journal.close(state, now))
+        closed = unheard.addCallback(lambda _: self._show_again())
+        closed.addCallback(lambda _: self.journal.close(state, now))
         self._is_open = False
         closed.addErrback(self._not_saved)
         return closed
@@ -201,6 +211,8 @@ class Freshness:
             self.errands.ended(request)
         if paid_at is None or now - paid_at > _PLACE_SECONDS:
             self.rate.spend(now)
+        if self.pings is not None and page is not None:
+            self.pings.hosts.met(request.url)
         kind = _kind_of_fetch(request, page)
         self.journal.count_fetch(kind, now)
         self.crawler.stats.inc_value("freshness/fetches")
@@ -263,6 +275,19 @@ class Freshness:
 
         return self.journal.read(page_ids).addCallbacks(note, self._not_saved)
 
+    def _new_pings(self) -> Pings:
+        return Pings(
+            self.crawler,
+            self.config,
+            self.clock,
+            self.planner,
+            self.listening.announcements,
+            fingerprint=self.fingerprint,
+            in_background=self.in_background,
+            note=self.journal.note_subscription,
+            wake=lambda: self.wake(),
+        )
+
     def _new_planner(self) -> Planner:
         config = self.config
         policy = policy_named(config.policy, PolicyOptions.of(config))
@@ -309,6 +334,8 @@ class Freshness:
             self.config.budget_per_second,
             self.config.policy,
         )
+        if self.pings is not None:
+            self.pings.open(loaded.subscriptions)
         self._flushing.start(self.config.flush_seconds, now=False)
         self._housekeeping.start(_HOUSEKEEPING_SECONDS, now=False)
         if self.planner.policy.solve_price is not None:
@@ -387,6 +414,8 @@ def _kind_of_fetch(request: Request, page: PageVisit | None) -> str:
         return "poll"
     if page is not None:
         return "audit" if page.is_audit else "page"
+    if ERRAND_KEY in request.meta:
+        return "ping"
     if request.callback is NO_CALLBACK and request.url.endswith("/robots.txt"):
         return "robots"
     return "other"

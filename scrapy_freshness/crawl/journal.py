@@ -8,7 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from twisted.internet.defer import Deferred, succeed
@@ -24,6 +24,7 @@ from scrapy_freshness.model import (
     PageRecord,
     SignalRecord,
     SourceRecord,
+    Subscription,
     VisitRecord,
     WaitingSignals,
 )
@@ -43,6 +44,7 @@ class Loaded:
     groups: dict[str, bytes]
     sources: list[SourceRecord]
     waiting: WaitingSignals
+    subscriptions: list[Subscription]
     state: CrawlState | None
     next_page_id: int
     other_spiders: list[str]
@@ -98,6 +100,10 @@ class Journal:
     def note_groups(self, groups: Mapping[str, bytes]) -> None:
         """Keep what was learned of groups of pages for the next flush."""
         self._unsaved.groups.update(groups)
+
+    def note_subscription(self, token: str, subscription: Subscription | None) -> None:
+        """Keep a subscription as it is now for the next flush; None if it has ended."""
+        self._unsaved.subscriptions[token] = None if subscription is None else replace(subscription)
 
     def count_fetch(self, kind: str, now: float) -> None:
         """Count a fetch of any kind, for the budget's books."""
@@ -196,6 +202,7 @@ class Journal:
             groups=batch.groups | since.groups,
             sources=batch.sources + since.sources,
             signals=batch.signals + since.signals,
+            subscriptions=batch.subscriptions | since.subscriptions,
         )
         return failure
 
@@ -218,6 +225,7 @@ class Journal:
             store.load_groups(self._spider),
             store.load_sources(self._spider),
             store.load_waiting_signals(self._spider),
+            store.load_subscriptions(self._spider),
             store.load_state(self._spider),
             store.next_page_id(self._spider),
             [name for name in store.spiders() if name != self._spider],

@@ -55,7 +55,11 @@ class Listening:
         self._sources = KnownSources()
         self.finder = SourceFinder(config, planner, self._sources, fingerprint=fingerprint, discover=discover)
         self.announcements = Announcements(
-            planner, fingerprint=fingerprint, discover=self._discover_unasked, wake=lambda: self._wake()
+            planner,
+            crawler.stats,
+            fingerprint=fingerprint,
+            discover=self._discover_unasked,
+            wake=lambda: self._wake(),
         )
         self.polls = Polls(
             crawler,

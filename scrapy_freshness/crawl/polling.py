@@ -1,7 +1,7 @@
 """A sitemap or feed has answered: its news go to the announcements, and the spider does not see it."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 
 from scrapy.crawler import Crawler
@@ -109,17 +109,13 @@ class Polls:
     ) -> TakenIn:
         """Announce what is new; of a feed with news, so is the page that it belongs to."""
         said_by = SignalSource.FEED if polled.is_feed else SignalSource.SITEMAP
-        tell: Callable[..., Awaitable[TakenIn]] = partial(
-            self._announcements.take, told_by=source.page_id, now=now
-        )
+        tell = partial(self._announcements.take, told_by=source.page_id, now=now)
         children = await self._add_children(source, polled.sitemaps, now)
         signals: list[Announced] = polled.signals
         if polled.is_feed and source.found_on and signals and not is_first:
             signals = [*signals, Said(source.found_on)]
-        moved = await tell(signals, said_by)
-        new = await tell(polled.pages, said_by, new_only=True)
-        for name in ("heard", "no_news", "new", "refused"):
-            self._stats.inc_value(f"freshness/signals/{name}", getattr(moved, name) + getattr(new, name))
+        moved = await maybe_deferred_to_future(tell(signals, said_by))
+        new = await maybe_deferred_to_future(tell(polled.pages, said_by, new_only=True))
         return TakenIn(
             heard=moved.heard, new=moved.new + new.new + children, worth=moved.worth + new.worth + children
         )

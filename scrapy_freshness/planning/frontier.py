@@ -49,7 +49,7 @@ class Frontier:
     def __init__(self, table: PageTable, model: ValueModel, floor: float, min_interval: float) -> None:
         self._table = table
         self._model = model
-        self._given_floor = floor  #: least value that is worth a crawl
+        self._floor = self._least(floor)  #: least value that is worth a crawl
         self._min_interval = min_interval
         self._rung = self._floor
         self._rekeyed = 0  #: rows before this one have waking times for the present rung
@@ -171,7 +171,7 @@ class Frontier:
     def start(self, price: float, now: float, *, floor: float) -> None:
         """Compute all waking times for a price known from earlier; called once after loading."""
         self.price = self._table.usual_value = price
-        self._given_floor = floor
+        self._floor = self._least(floor)
         self._rung = max(price * 0.9, self._floor)
         for part in self._table.slices(_REKEY_SLICE):
             rows = np.arange(part.start, part.stop)
@@ -181,10 +181,9 @@ class Frontier:
             self._table.wake[rows] = np.where(held, np.maximum(self._table.wake[rows], times), times)
         self._rekeyed = self._table.size
 
-    @property
-    def _floor(self) -> float:
-        """Least value that is worth a crawl; above 0 where new pages may be worthless."""
-        return max(self._given_floor, _WORTHLESS) if self._table.fades else self._given_floor
+    def _least(self, floor: float) -> float:
+        """The floor; where pages may be worthless it is above 0, so that they are not chosen."""
+        return max(floor, _WORTHLESS) if "age" in self._model.needs else floor
 
     def chosen(self, value: float) -> None:
         """Note the value of a visit to a page with a copy: the price follows."""

@@ -59,7 +59,8 @@ class News:
         table = self._table
         if not table.listens:
             return
-        sources = np.broadcast_to(sources, rows.shape)
+        if not isinstance(sources, np.ndarray):
+            sources = np.full(len(rows), int(sources))
         is_heeded = now - table.last_visit[rows] > self._deaf_seconds
         rows, sources = rows[is_heeded], sources[is_heeded]
         if len(rows):

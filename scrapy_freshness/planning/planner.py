@@ -95,6 +95,7 @@ class Planner:
         self._renewed: dict[int, str | None] = {}  #: row -> request that replaces the stored one
         self._forgotten: set[int] = set()  #: rows of pages whose records are gone
         self._open: dict[int, Visit] = {}  #: row -> visit
+        self._once_more: set[int] = set()  #: rows to visit again when their visits have ended
         self._closed: list[tuple[int, PageRecord]] = []  #: rows and records whose rates are not settled
         self._unfinished: dict[int, PageRecord] = {}  #: by page id; shown again only if the crawl dies now
         self._updates: dict[int, PageRecord] = {}
@@ -171,6 +172,15 @@ class Planner:
         numbers = self._table.host_numbers([host])
         return int(np.count_nonzero(self._table.host[: len(self._table)] == numbers[0])) if numbers else 0
 
+    def knows_host(self, host: str) -> bool:
+        """Whether there are pages of a host (a download slot)."""
+        return bool(self._table.host_numbers([host]))
+
+    def last_visit_of(self, row: int) -> float | None:
+        """When a known page was seen last, None if never."""
+        at = float(self._table.last_visit[row])
+        return None if np.isnan(at) else at
+
     def discover(self, page: PageRecord, now: float) -> PageRecord:
         """Add a page that is not known yet; returns its record with the page id that it got."""
         row, record = self._add(page, now)
@@ -194,6 +204,22 @@ class Planner:
         self._renewed[row] = request
         if not self._table.taken[row]:
             self._stock.put(row, float("inf"))
+
+    def visit_next(self, row: int, now: float) -> bool:
+        """Visit a known page next, whatever it is worth; False if nobody can process it.
+
+        A page whose visit is under way is visited once more: that may have seen it as it was before.
+        """
+        if self.status_of(row) is PageStatus.SUSPENDED:
+            return False
+        if row in self._open:
+            self._once_more.add(row)
+            return True
+        if self._table.taken[row]:
+            self.settle(now)  # its visit may have ended just now
+        if not self._table.taken[row]:
+            self._stock.put(row, float("inf"))
+        return True
 
     def look_again(self, row: int, now: float) -> None:
         """A page that was gone or had moved has been seen at its place: its next check is due now."""
@@ -271,6 +297,9 @@ class Planner:
         visit.is_open = False
         del self._open[visit.row]
         self._close(visit.row, visit.record, report)
+        if visit.row in self._once_more:
+            self._once_more.discard(visit.row)
+            self.visit_next(visit.row, report.at)
         return True
 
     def abandon(self, visit: Visit, now: float) -> None:

@@ -97,7 +97,7 @@ def _risk_bounded(options: PolicyOptions) -> tuple[ValueModel, Pacing]:
 
 
 def _holistic(options: PolicyOptions) -> tuple[ValueModel, Pacing]:
-    return Holistic(participation=options.participation), Budget()
+    return _on_budget(partial(Holistic, participation=options.participation))(options)
 
 
 def _echo(model: type[EchoNewPages]) -> Callable[[PolicyOptions], tuple[ValueModel, Pacing]]:

@@ -15,6 +15,7 @@ from scrapy_freshness.storage.schema import (
     signal,
     signal_source,
     spider,
+    subscription,
     visit,
     visit_count,
 )
@@ -85,6 +86,8 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
     known = select(page_group.c.name).where(page_group.c.spider_id == heir)
     inherits = (page_group.c.spider_id == old) & page_group.c.name.not_in(known)
     connection.execute(update(page_group).where(inherits).values(spider_id=heir))
+    moved = update(subscription).where(subscription.c.spider_id == old).values(spider_id=heir)
+    connection.execute(moved)
     for table in (visit_count, fetch_count, page_group):
         connection.execute(delete(table).where(table.c.spider_id == old))
     has_state = select(func.count()).select_from(crawl).where(crawl.c.spider_id == heir)

@@ -128,6 +128,28 @@ page_group = Table(
     PrimaryKeyConstraint("spider_id", "name"),
 )
 
+subscription = Table(
+    "subscription",
+    metadata,
+    Column("token", Text, nullable=False),  # the key: a topic may be too long for an index
+    Column("spider_id", Integer, nullable=False),
+    Column("callback", Text, nullable=False),
+    Column("topic", Text, nullable=False),
+    Column("hub", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("found_at", Text, nullable=False),
+    Column("lease_seconds", Double, nullable=False),
+    Column("expires_at", Double, nullable=False),
+    Column("next_try_at", Double, nullable=False),
+    Column("failures", Integer, nullable=False),
+    Column("is_asked", Boolean, nullable=False),
+    Column("is_ending", Boolean, nullable=False),
+    Column("last_push_at", Double, nullable=False),
+    Column("digests", LargeBinary, nullable=False),
+    Column("seen", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("token"),
+)
+
 visit = Table(
     "visit",
     metadata,

@@ -15,6 +15,7 @@ from scrapy_freshness.model import (
     PageColumns,
     PageRecord,
     SourceRecord,
+    Subscription,
     WaitingSignals,
 )
 from scrapy_freshness.storage import locks, maintenance, migrations, reading, signal_rows
@@ -152,6 +153,11 @@ class Store:
         """Signals that no visit has answered yet."""
         with self.reading() as connection:
             return signal_rows.load_waiting(connection, reading.number_of(spider, clean(spider_name)))
+
+    def load_subscriptions(self, spider_name: str) -> list[Subscription]:
+        """What hubs were asked to send to the crawl of a spider."""
+        with self.reading() as connection:
+            return reading.load_subscriptions(connection, spider_name)
 
     def load_state(self, spider_name: str) -> CrawlState | None:
         """What the last crawl of a spider said about itself."""

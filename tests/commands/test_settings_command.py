@@ -24,7 +24,7 @@ def test_a_value_that_differs_is_shown_with_its_default(freshness: Run) -> None:
     out = freshness("settings", url=NOWHERE, settings={"FRESHNESS_BUDGET": "20/s"}).out
 
     assert 'FRESHNESS_BUDGET = "20/s"  (default: "1/s")' in out
-    assert 'FRESHNESS_POLICY = "greedy-expected"\n' in out
+    assert 'FRESHNESS_POLICY = "holistic"\n' in out
 
 
 def test_options_override_the_project(freshness: Run) -> None:

@@ -143,7 +143,7 @@ def test_each_spiders_page_is_explained(freshness: Run) -> None:
     pages = freshness("why", SHARED, "--json").json["pages"]
 
     assert [page["spider"] for page in pages] == ["news", "shop"]
-    assert pages[1]["policy"] == "greedy-expected"
+    assert pages[1]["policy"] == "holistic"
 
 
 def test_the_policy_in_force_decides(freshness: Run) -> None:
