@@ -38,8 +38,6 @@ from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.planning.visits import Report, Upkeep, Visit, updated_record, visit_record
 
-#: Minus log of the freshness that a signal leaves to a copy if it is nearly sure: one in ten.
-_SURE = np.log(10.0)
 #: A page of which nothing is known but that it exists.
 UNKNOWN_PAGE = PageRecord(page_id=0, fingerprint=0, url="", host="")
 
@@ -208,8 +206,7 @@ class Planner:
         if len(rows):
             table.hear(rows, sources)
             self._frontier.signalled(rows, sources, now)
-            age = np.multiply(table.signal_age[rows], table.weight[rows, sources], dtype=np.float32)
-            sure = rows[age > _SURE]
+            sure = self._frontier.surely_stale(rows, sources)
             if len(sure):
                 self._hurry(self._frontier.worthwhile(np.unique(sure)), now)
 
