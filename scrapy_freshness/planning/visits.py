@@ -217,6 +217,8 @@ def _pause(upkeep: Upkeep, failures: int) -> float:
     return doubled(upkeep.backoff_seconds, failures, upkeep.backoff_max_seconds)
 
 
+#: Signals of each source, as the learner is told of them.
+_HEARD = tuple(f"heard_{source}" for source in range(N_SOURCES))
 _FIELDS = tuple(each.name for each in fields(PageRecord))
 
 
@@ -258,14 +260,29 @@ def _after_content(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRe
     return after
 
 
+def heard_before(record: PageRecord) -> tuple[float | None, tuple[int, ...]]:
+    """Seconds that the last visit came after the one before, and the signals of each source between them.
+
+    Known to the learner only, right after the visit; None if the page had not been visited before.
+    """
+    known = record.beliefs
+    signals = tuple(int(known.get(name, 0)) for name in _HEARD)
+    return known.get("seconds_between"), signals
+
+
 def _measured(record: PageRecord, report: Report) -> dict[str, float]:
-    """What searchers have of the page and of the visit, for the learner, which sees the record next."""
+    """What the visit tells the learner, which sees the record next and puts its beliefs in this place."""
     found = {}
+    if record.last_visit_at is not None:
+        found["seconds_between"] = max(report.at - record.last_visit_at, 0.0)
+        found.update(
+            (name, float(count)) for name, count in zip(_HEARD, report.signals, strict=True) if count
+        )
     if report.page_quality is not None:
         found["page_quality"] = report.page_quality
     if report.quality_gain is not None and record.last_visit_at is not None:
         found["quality_gain"] = report.quality_gain
-        found["waited_seconds"] = max(report.at - record.last_visit_at, 0.0)
+        found["waited_seconds"] = found["seconds_between"]
     return found
 
 
