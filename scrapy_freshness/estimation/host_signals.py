@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.estimation.signal_counts import N_SOURCES
+from scrapy_freshness.estimation.signal_delays import Delays
 from scrapy_freshness.estimation.signal_quality import SignalPrior, Uncertain, fit_observed
 from scrapy_freshness.estimation.unchanged_fit import Observations
 from scrapy_freshness.model import SignalSource
@@ -46,8 +47,9 @@ _SILENT_RECALL = 1e-3
 _LARGE = 1e6
 
 _VERSION = 1
-_HEAD = struct.Struct(f"<BH{3 + 2 * N_SOURCES}f")
+_HEAD = struct.Struct(f"<BHH{2 + 3 * N_SOURCES}f")
 _CELL = struct.Struct(f"<H{2 + N_SOURCES}f")
+_AGE = struct.Struct("<Bf")
 
 
 class Cell(NamedTuple):
@@ -86,7 +88,7 @@ class HostSignals:
     >>> for _ in range(50):
     ...     host.add(0.2, (1, 0, 0, 0), changed=True)
     ...     host.add(0.8, (0, 0, 0, 0), changed=False)
-    >>> precision, recall = trust_in([host])
+    >>> precision, recall, _ = trust_in([host])
     >>> bool(precision.low[0, 0] > 0.85), bool(recall.low[0, 0] > 0.85)
     (True, True)
     """
@@ -95,11 +97,15 @@ class HostSignals:
     heard: FloatArray = field(default_factory=lambda: np.zeros(N_SOURCES))  #: signals, all
     watched: float = 0.0  #: sum of x, faded
     counted: FloatArray = field(default_factory=lambda: np.zeros(N_SOURCES))  #: signals, faded likewise
+    late: FloatArray = field(default_factory=lambda: np.zeros(N_SOURCES))  #: that came too soon, faded
+    delays: Delays = field(default_factory=Delays)
     since_fit: float = np.inf  #: visits that the last fit has not seen
     _cells: dict[Cell, FloatArray] = field(default_factory=dict)  #: sums of weight, x and signals
     _scale: dict[int, float] = field(default_factory=dict)  #: weight of the next visit, by what is heard
 
-    def add(self, x: float, signals: Sequence[int], changed: bool) -> None:
+    def add(
+        self, x: float, signals: Sequence[int], changed: bool, late: Sequence[int] = (0,) * N_SOURCES
+    ) -> None:
         """A visit found a page changed or not, x changes of the page's own rate after the one before."""
         cell = Cell.of(x, signals, changed)
         kept = 1 - 1 / WINDOW
@@ -111,9 +117,10 @@ class HostSignals:
         if scale > _LARGE:
             self._rescale(cell.heard)
         self.visits += 1
-        self.heard += signals
+        self.heard += np.add(signals, late)
         self.watched = self.watched * kept + x
         self.counted = self.counted * kept + signals
+        self.late = self.late * kept + late
         self.since_fit += 1
 
     def is_due(self) -> bool:
@@ -134,26 +141,29 @@ class HostSignals:
         return inflation
 
     def pack(self) -> bytes:
-        """As bytes, a hundred and some 26 a cell."""
-        cells = self.cells()
-        head = _HEAD.pack(
-            _VERSION, len(cells), self.visits, self.watched, 0.0, *self.heard.tolist(), *self.counted.tolist()
-        )
-        return head + b"".join(_CELL.pack(cell.number, *sums.tolist()) for cell, sums in cells)
+        """As bytes: 66, 26 a cell and 5 an age of signals."""
+        cells, ages = self.cells(), self.delays.heeding_helps
+        counts = (*self.heard.tolist(), *self.counted.tolist(), *self.late.tolist())
+        head = _HEAD.pack(_VERSION, len(cells), len(ages), self.visits, self.watched, *counts)
+        body = [_CELL.pack(cell.number, *sums.tolist()) for cell, sums in cells]
+        return b"".join([head, *body, *(_AGE.pack(*each) for each in ages.items())])
 
     @classmethod
     def unpack(cls, packed: bytes) -> "HostSignals | None":
         """From bytes; None if they are damaged or of another version."""
         if len(packed) < _HEAD.size or packed[0] != _VERSION:
             return None
-        _, n_cells, visits, watched, _, *counts = _HEAD.unpack_from(packed)
-        if len(packed) != _HEAD.size + n_cells * _CELL.size:
+        _, n_cells, n_ages, visits, watched, *counts = _HEAD.unpack_from(packed)
+        ages_from = _HEAD.size + n_cells * _CELL.size
+        if len(packed) != ages_from + n_ages * _AGE.size:
             return None
-        heard, counted = np.array(counts[:N_SOURCES]), np.array(counts[N_SOURCES:])
+        heard, counted, late = np.array(counts).reshape(3, N_SOURCES)
         cells = {
-            Cell.numbered(number): np.array(sums) for number, *sums in _CELL.iter_unpack(packed[_HEAD.size :])
+            Cell.numbered(number): np.array(sums)
+            for number, *sums in _CELL.iter_unpack(packed[_HEAD.size : ages_from])
         }
-        return cls(visits, heard, watched, counted, np.inf, cells)
+        delays = Delays(dict(_AGE.iter_unpack(packed[ages_from:])))
+        return cls(visits, heard, watched, counted, late, delays, np.inf, cells)
 
     def _rescale(self, heard: int) -> None:
         scale = self._scale.pop(heard)
@@ -177,7 +187,8 @@ class Trust(NamedTuple):
     """Precision and recall of each source of some hosts, (hosts, sources)."""
 
     precision: Uncertain
-    recall: Uncertain
+    recall: Uncertain  #: by signals that count
+    silent: FloatArray  #: alpha of each host, in units of the pages' own rates
 
 
 def trust_in(hosts: Sequence[HostSignals]) -> Trust:
@@ -194,11 +205,11 @@ def trust_in(hosts: Sequence[HostSignals]) -> Trust:
     inflation = np.array([host.inflation() for host in hosts]).reshape(len(hosts), 1 + N_SOURCES)
     columns = np.append(0, 1 + used)
     found = fit_observed(_observed(hosts, columns), watched, counted[:, used], prior, inflation[:, columns])
-    answer = Trust(*(Uncertain(*(first[:, number].copy() for _ in range(3))) for number in (0, 1)))
-    for all_sources, known in zip(answer, (found.precision, found.source_recall), strict=True):
+    precision, recall = (Uncertain(*(first[:, number].copy() for _ in range(3))) for number in (0, 1))
+    for all_sources, known in ((precision, found.precision), (recall, found.source_recall)):
         for end, column in zip(all_sources, known, strict=True):
             end[:, used] = column
-    return answer
+    return Trust(precision, recall, found.silent_rate)
 
 
 def _observed(hosts: Sequence[HostSignals], columns: NDArray[np.intp]) -> Observations:

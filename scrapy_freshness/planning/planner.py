@@ -195,20 +195,34 @@ class Planner:
     ) -> None:
         """Signals of some sources say that pages may have changed; a row that is named twice got two.
 
-        A signal that comes shortly after a visit announces, as a rule, what the visit has seen. One that is
-        nearly sure does not wait until the pages are visited that were chosen before it came.
+        A signal that comes shortly after a visit announces, as a rule, what the visit has seen: it does not
+        count. One that is nearly sure does not wait until the pages are visited that were chosen before it
+        came.
         """
         if "signals" not in self.policy.model.needs:
             return
         table, sources = self._table, np.broadcast_to(sources, rows.shape)
-        is_heeded = now - table.last_visit[rows] > self.policy.deaf_seconds
-        rows, sources = rows[is_heeded], sources[is_heeded]
-        if len(rows):
-            table.hear(rows, sources)
-            self._frontier.signalled(rows, sources, now)
-            sure = self._frontier.surely_stale(rows, sources)
-            if len(sure):
-                self._hurry(self._frontier.worthwhile(np.unique(sure)), now)
+        after_visit = now - table.last_visit[rows]
+        is_copy_older = after_visit > 0  # and there is one
+        rows, sources, after_visit = rows[is_copy_older], sources[is_copy_older], after_visit[is_copy_older]
+        if not len(rows):
+            return
+        is_late = after_visit <= self._deaf_seconds(rows, sources)
+        table.hear(rows, sources, is_late, now)
+        rows, sources = rows[~is_late], sources[~is_late]
+        self._frontier.signalled(rows, sources, now)
+        sure = self._frontier.surely_stale(rows, sources)
+        if len(sure):
+            self._hurry(self._frontier.worthwhile(np.unique(sure)), now)
+
+    def _deaf_seconds(self, rows: NDArray[np.intp], sources: NDArray[np.intp]) -> NDArray[np.float64]:
+        """How long after a visit signals announce what it has seen, by the settings or as was learned."""
+        if self.policy.deaf_seconds:
+            return np.full(len(rows), self.policy.deaf_seconds)
+        hosts, place = np.unique(self._table.host[rows], return_inverse=True)
+        windows = np.array([self._learner.deaf_seconds(self._table.hosts[host]) for host in hosts])
+        learned: NDArray[np.float64] = windows[place, sources]
+        return learned
 
     def begin_visit(self, now: float, free_at: FreeAt) -> Visit | None:
         """Open the visit that is worth most among the pages at hand whose hosts are free."""
@@ -362,7 +376,7 @@ class Planner:
         return changed
 
     def _close(self, row: int, record: PageRecord, report: Report) -> None:
-        report.signals = self._table.signals_of(row)
+        report.heard = self._table.signals_of(row)
         usual_wait = len(self._table) / self._crawls_per_second
         after = updated_record(record, report, self._upkeep, usual_wait)
         self._unfinished.pop(after.page_id, None)

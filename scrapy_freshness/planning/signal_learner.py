@@ -19,7 +19,7 @@ from scrapy_freshness.estimation.host_signals import HostSignals, first_belief, 
 from scrapy_freshness.estimation.signal_counts import N_SOURCES, signal_counts
 from scrapy_freshness.estimation.signal_quality import SignalPrior, fit_signals
 from scrapy_freshness.model import PageRecord
-from scrapy_freshness.planning.learner import AroundRates, Columns, Learner
+from scrapy_freshness.planning.learner import NEVER_DEAF, AroundRates, Columns, Learner
 from scrapy_freshness.planning.learning import group_name, groups_named
 from scrapy_freshness.planning.table import MOST_WEIGHT, WEIGHTS
 from scrapy_freshness.planning.visits import heard_before
@@ -39,6 +39,7 @@ class SignalLearner(AroundRates):
         super().__init__(rates)
         self._hosts: dict[str, HostSignals] = {}
         self._trust: dict[str, tuple[FloatArray, FloatArray]] = {}  #: precision and recall of each source
+        self._silent: dict[str, float] = {}  #: alpha, in units of the pages' own rates
         self._taught: set[str] = set()
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
@@ -65,6 +66,11 @@ class SignalLearner(AroundRates):
                 found[name][rows] = column
         return found
 
+    def deaf_seconds(self, host: str) -> tuple[float, ...]:
+        """As signals of each source of the host have turned out to be late."""
+        known = self._hosts.get(host)
+        return NEVER_DEAF if known is None else known.delays.deaf_seconds()
+
     def take_groups(self) -> Mapping[str, bytes]:
         """What was learned of hosts since the last call, beside the groups of the rates."""
         own = {group_name("signals", (host,)): self._hosts[host].pack() for host in self._taught}
@@ -81,12 +87,16 @@ class SignalLearner(AroundRates):
         """Note what the visits found, and judge the hosts anew of which enough was seen."""
         due = set()
         for page, rate in zip(pages, rates.tolist(), strict=True):
-            waited, signals = heard_before(page)
-            if waited is None or not (page.host in self._hosts or any(signals)):
+            waited, heard = heard_before(page)
+            if waited is None or not (page.host in self._hosts or any(heard.signals)):
                 continue
             host = self._hosts.setdefault(page.host, HostSignals())
             # By the rate that was believed before the visit: what the visit found must not explain itself.
-            host.add((page.change_rate or rate) * waited, signals, not ends_unchanged(page.history))
+            x, changed = (page.change_rate or rate) * waited, not ends_unchanged(page.history)
+            host.add(x, heard.signals, changed, heard.late)
+            if heard.only is not None and page.host in self._silent:
+                precision, silent = self._trust[page.host][0], self._silent[page.host]
+                host.delays.add(heard.only, x=x, changed=changed, silent=silent, precision=precision)
             self._taught.add(page.host)
             if host.is_due():
                 due.add(page.host)
@@ -101,6 +111,7 @@ class SignalLearner(AroundRates):
             recall = trust.recall.value[number]
             recall = recall / max(1.0, recall.sum() / _MOST_RECALL)
             self._trust[name] = trust.precision.value[number], recall
+            self._silent[name] = float(trust.silent[number])
             host.since_fit = 0.0
 
     def _by_trust(self, pages: Sequence[PageRecord], rates: FloatArray) -> Columns:

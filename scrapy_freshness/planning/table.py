@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.estimation.signal_counts import N_SOURCES
+from scrapy_freshness.estimation.signal_delays import NOTHING_HEARD, Heard, age_code
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus
 from scrapy_freshness.value.contract import Beliefs
 
@@ -65,7 +66,9 @@ class PageTable:
         self._tells_kinds = "is_source" in set(needs)
         self.has_sources = False
         self.listens = "signals" in set(needs)
-        self.heard: NDArray[np.uint8]  #: signals since the last visit, a column a source; once one was heard
+        #: Signals since the last visit, a column a source, then those that came too soon; once one was heard.
+        self.heard: NDArray[np.uint8]
+        self.first_heard: NDArray[np.uint8]  #: source and age of the first of them, see `age_code`; likewise
         self.weight: NDArray[np.float16]  #: of signals, in units of the mean signal; once they differ
         self._types: dict[str, Any] = dict(_COLUMNS)
         #: Columns that have the same number for all pages, and which; nan before there is a page.
@@ -177,17 +180,31 @@ class PageTable:
             return np.ones(len(rows))
         return self.weight[rows, sources].astype(np.float64)
 
-    def hear(self, rows: NDArray[np.intp], sources: NDArray[np.intp]) -> None:
-        """Pages got a signal each, as many as they are named times."""
-        self._make_room("heard", np.dtype((np.uint8, N_SOURCES)), 0)
-        heard, places = self.heard.reshape(-1), rows * N_SOURCES + sources
+    def hear(
+        self, rows: NDArray[np.intp], sources: NDArray[np.intp], is_late: NDArray[np.bool_], now: float
+    ) -> None:
+        """Visited pages got a signal each, as many as they are named times.
+
+        A late one, which announces what the last visit has seen, is counted apart.
+        """
+        self._make_room("heard", np.dtype((np.uint8, 2 * N_SOURCES)), 0)
+        self._make_room("first_heard", np.uint8, 0)
+        is_first = ~self.heard[rows].any(axis=1)
+        seconds = now - self.last_visit[rows[is_first]]
+        self.first_heard[rows[is_first]] = age_code(sources[is_first], seconds)
+        places = rows * (2 * N_SOURCES) + sources + N_SOURCES * is_late
+        heard = self.heard.reshape(-1)
         before = heard[places]
         np.add.at(heard, places, _ONE)
         heard[places[heard[places] < before]] = _MOST_HEARD
 
-    def signals_of(self, row: int) -> tuple[int, ...]:
-        """Signals of each source that a page got since its last visit."""
-        return tuple(self.heard[row].tolist()) if "heard" in self._types else (0,) * N_SOURCES
+    def signals_of(self, row: int) -> Heard:
+        """What was heard of a page since its last visit."""
+        if "heard" not in self._types:
+            return NOTHING_HEARD
+        counts = self.heard[row].tolist()
+        only = int(self.first_heard[row]) if sum(counts) == 1 else None
+        return Heard(tuple(counts[:N_SOURCES]), tuple(counts[N_SOURCES:]), only)
 
     def forget_signals(self, row: int) -> None:
         """A visit has answered the signals so far."""
@@ -198,7 +215,7 @@ class PageTable:
         """Signals since the last visit, in units of the mean signal."""
         if "heard" not in self._types:
             return np.zeros(len(self.change_rate[rows]))
-        heard = self.heard[rows].astype(np.float64)
+        heard = self.heard[rows, :N_SOURCES].astype(np.float64)
         if self.tells_sources:
             heard *= self.weight[rows]
         signals: NDArray[np.float64] = heard.sum(axis=1)

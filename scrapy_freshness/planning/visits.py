@@ -11,6 +11,7 @@ from scrapy_freshness.content.sketch import divergence
 from scrapy_freshness.estimation.history import extended
 from scrapy_freshness.estimation.polls import extended_polls
 from scrapy_freshness.estimation.signal_counts import N_SOURCES, extended_counts
+from scrapy_freshness.estimation.signal_delays import NOTHING_HEARD, Heard
 from scrapy_freshness.model import Outcome, PageColumns, PageKind, PageRecord, PageStatus, VisitRecord
 from scrapy_freshness.planning.pauses import doubled
 
@@ -73,7 +74,7 @@ class Report:
     is_unfinished: bool = False  #: the spider has seen the page, but not all that it asked for has been sent
     reason: str = ""  #: of a failure, for logs and stats
     new_links: int = 0  #: links never seen before that a source showed
-    signals: tuple[int, ...] = (0,) * N_SOURCES  #: of each source, since the visit before; the planner's part
+    heard: Heard = NOTHING_HEARD  #: signals since the visit before; the planner's part
     page_quality: float | None = None  #: what searchers find on the page; None: not measured
     quality_gain: float | None = None  #: what they gain by the visit, 0 if nothing; None: not measured
 
@@ -218,7 +219,7 @@ def _pause(upkeep: Upkeep, failures: int) -> float:
 
 
 #: Signals of each source, as the learner is told of them.
-_HEARD = tuple(f"heard_{source}" for source in range(N_SOURCES))
+_HEARD, _LATE = (tuple(f"{kind}_{source}" for source in range(N_SOURCES)) for kind in ("heard", "late"))
 _FIELDS = tuple(each.name for each in fields(PageRecord))
 
 
@@ -244,7 +245,7 @@ def _after_content(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRe
     if record.last_visit_at is not None:
         was_changed = report.outcome is Outcome.CHANGED
         after.history = extended(record.history, report.at - record.last_visit_at, was_changed)
-        after.signalled = extended_counts(record.signalled, record.history, was_changed, report.signals)
+        after.signalled = extended_counts(record.signalled, record.history, was_changed, report.heard.signals)
         after.changes += report.outcome is Outcome.CHANGED
         if record.kind is PageKind.SOURCE:
             after.polls = extended_polls(record.polls, report.at - record.last_visit_at, report.new_links)
@@ -260,14 +261,15 @@ def _after_content(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRe
     return after
 
 
-def heard_before(record: PageRecord) -> tuple[float | None, tuple[int, ...]]:
-    """Seconds that the last visit came after the one before, and the signals of each source between them.
+def heard_before(record: PageRecord) -> tuple[float | None, Heard]:
+    """Seconds that the last visit came after the one before, and the signals between them.
 
     Known to the learner only, right after the visit; None if the page had not been visited before.
     """
     known = record.beliefs
-    signals = tuple(int(known.get(name, 0)) for name in _HEARD)
-    return known.get("seconds_between"), signals
+    signals, late = (tuple(int(known.get(name, 0)) for name in names) for names in (_HEARD, _LATE))
+    only = known.get("only_signal")
+    return known.get("seconds_between"), Heard(signals, late, None if only is None else int(only))
 
 
 def _measured(record: PageRecord, report: Report) -> dict[str, float]:
@@ -275,9 +277,11 @@ def _measured(record: PageRecord, report: Report) -> dict[str, float]:
     found = {}
     if record.last_visit_at is not None:
         found["seconds_between"] = max(report.at - record.last_visit_at, 0.0)
-        found.update(
-            (name, float(count)) for name, count in zip(_HEARD, report.signals, strict=True) if count
-        )
+    if record.last_visit_at is not None and report.heard is not NOTHING_HEARD:
+        counts = zip(_HEARD + _LATE, report.heard.signals + report.heard.late, strict=True)
+        found.update((name, float(count)) for name, count in counts if count)
+        if report.heard.only is not None:
+            found["only_signal"] = float(report.heard.only)
     if report.page_quality is not None:
         found["page_quality"] = report.page_quality
     if report.quality_gain is not None and record.last_visit_at is not None:

@@ -104,7 +104,7 @@ class Poisson:
     def policy_names(self) -> tuple[str, ...]:
         """Ours as far as there is a truth about what they need, all rivals and the optimum."""
         known = columns_of(_truth(drawn_instance(1, "noisy", np.random.default_rng(0))))
-        learning_only = {"longevity-bounds"}
+        learning_only = {"holistic", "longevity-bounds"}
         ours = [
             name
             for name in POLICY_NAMES
