@@ -14,6 +14,9 @@ from scrapy_freshness.value.contract import FloatArray
 
 _FIRST_POLLED = int(PageKind.SITEMAP)
 _LEFT = (int(PageStatus.GONE), int(PageStatus.MOVED))
+#: Signals that wait to be heard together, since one alone costs as much as a hundred: at least so many, or
+#: one for so many pages.
+_AT_ONCE, _AT_ONCE_SHARE = 256, 50
 #: The news of one page is worth so many prices at most: some models value a first copy beyond all measure.
 _MOST_PRICES = 10.0
 
@@ -54,24 +57,51 @@ class News:
         self._learned_deaf_seconds = learned_deaf_seconds
         self._settle = settle
         self._look_again = look_again
+        self._waiting: list[tuple[Rows, Rows, float]] = []  #: rows, sources and time
+        self._waiting_rows: set[int] = set()
+        self._n_waiting = 0
+        self._unsure = 0  #: signals since the last one that was nearly sure
 
     def signal(self, rows: Rows, now: float, sources: Rows | SignalSource) -> None:
-        """Tell pages that they may have changed, if the policy listens; see `Planner.signal`."""
-        table = self._table
-        if not table.listens:
+        """Tell pages that they may have changed, if the policy listens; see `Planner.signal`.
+
+        Where none are nearly sure, they wait for each other until pages are chosen or one of theirs has been
+        visited: before that, they make no difference.
+        """
+        if not self._table.listens:
             return
         if not isinstance(sources, np.ndarray):
             sources = np.full(len(rows), int(sources))
-        after_visit = now - table.last_visit[rows]
+        self._waiting.append((rows, sources, now))
+        self._waiting_rows.update(rows.tolist())
+        self._n_waiting += len(rows)
+        enough = max(_AT_ONCE, len(self._table) // _AT_ONCE_SHARE)
+        if self._unsure < _AT_ONCE or self._n_waiting >= enough:
+            self.listen()
+
+    def listen(self, row: int | None = None) -> None:
+        """Hear the signals that wait; with *row*, only if one of this page is among them."""
+        if not self._n_waiting or (row is not None and row not in self._waiting_rows):
+            return
+        rows, sources, times = zip(*self._waiting, strict=True)
+        self._waiting, self._waiting_rows, self._n_waiting = [], set(), 0
+        at = np.repeat(times, [len(each) for each in rows])
+        self._listen_to(np.concatenate(rows), np.concatenate(sources), at)
+
+    def _listen_to(self, rows: Rows, sources: Rows, at: FloatArray) -> None:
+        table, now = self._table, float(at[-1])
+        after_visit = at - table.last_visit[rows]
         is_copy_older = after_visit > 0  # and there is one
         rows, sources, after_visit = rows[is_copy_older], sources[is_copy_older], after_visit[is_copy_older]
         if not len(rows):
             return
         is_late = after_visit <= self._deaf_for(rows, sources)
-        table.hear(rows, sources, is_late, now)
+        table.hear(rows, sources, is_late, after_visit)
         rows, sources = rows[~is_late], sources[~is_late]
         self._frontier.signalled(rows, sources, now)
-        sure = self._frontier.surely_stale(rows, sources)
+        is_awake = table.wake[rows] <= now  # others are not worth a crawl yet, however sure their signals are
+        sure = self._frontier.surely_stale(rows[is_awake], sources[is_awake]) if is_awake.any() else rows[:0]
+        self._unsure = 0 if len(sure) else self._unsure + len(rows)
         if len(sure):
             self._hurry(self._frontier.worthwhile(np.unique(sure)), now)
 
@@ -95,8 +125,10 @@ class News:
             return Heard(rows, 0.0)
         if not table.listens:
             return Heard(rows, 0.0)  # to this policy, a signal changes nothing
+        self.listen()
         before = self._frontier.values(rows, now)
         self.signal(rows, now, source)
+        self.listen()
         return Heard(rows, self._worth(self._frontier.values(rows, now), before))
 
     def worth_of_first_visits(self, rows: Rows, now: float) -> float:
@@ -121,8 +153,11 @@ class News:
         """How long after a visit signals announce what it has seen, by the settings or as was learned."""
         if self._deaf_seconds:
             return np.full(len(rows), self._deaf_seconds)
-        hosts, place = np.unique(self._table.host[rows], return_inverse=True)
-        windows = np.array([self._learned_deaf_seconds(self._table.hosts[host]) for host in hosts])
+        hosts = self._table.host[rows]
+        if (hosts == hosts[0]).all():
+            return np.array(self._learned_deaf_seconds(self._table.hosts[hosts[0]]))[sources]
+        names, place = np.unique(hosts, return_inverse=True)
+        windows = np.array([self._learned_deaf_seconds(self._table.hosts[name]) for name in names])
         learned: FloatArray = windows[place, sources]
         return learned
 

@@ -83,6 +83,7 @@ class Planner:
             hosts,
             crawls_per_second=crawls_per_second,
             settle=self.settle,
+            listen=lambda: self.news.listen(),
         )
         self.news = News(
             self._table,
@@ -281,6 +282,7 @@ class Planner:
 
     def next_at(self, now: float) -> float:
         """When `wanted` or `begin_visit` may have something again, as far as known now."""
+        self.news.listen()
         if self._stock.is_stirring or self._closed or not self._frontier.is_exhausted:
             return now
         return self._stock.next_at(now)
@@ -403,6 +405,7 @@ class Planner:
             self._frontier.reprice(self._going_price.value)
 
     def _close(self, row: int, record: PageRecord, report: Report) -> None:
+        self.news.listen(row)
         report.heard = self._table.signals_of(row)
         after = updated_record(record, report, self._upkeep, self._table.usual_wait)
         self._unfinished.pop(after.page_id, None)
@@ -422,7 +425,7 @@ class Planner:
             self._closed.append((row, after))
             # Pages just visited are worth least: some of them may wait to be settled together, unless there
             # are so few that they are soon due again. Not sources, which may be polled all the time.
-            enough = min(64, max(1, (len(table) - 64) // 16))
+            enough = min(128, max(1, (len(table) - 64) // 10))
             if after.kind is PageKind.SOURCE or len(self._closed) >= enough:
                 self.settle(report.at)
             return

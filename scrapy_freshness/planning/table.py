@@ -209,17 +209,20 @@ class PageTable:
         return self.weight[rows, sources].astype(np.float64)
 
     def hear(
-        self, rows: NDArray[np.intp], sources: NDArray[np.intp], is_late: NDArray[np.bool_], now: float
+        self,
+        rows: NDArray[np.intp],
+        sources: NDArray[np.intp],
+        is_late: NDArray[np.bool_],
+        after_visit: NDArray[np.float64],
     ) -> None:
-        """Visited pages got a signal each, as many as they are named times.
+        """Visited pages got a signal each, so many seconds after the visit, as many as they are named times.
 
         A late one, which announces what the last visit has seen, is counted apart.
         """
         self._make_room("heard", np.dtype((np.uint8, 2 * N_SOURCES)), 0)
         self._make_room("first_heard", np.uint8, 0)
         is_first = ~self.heard[rows].any(axis=1)
-        seconds = now - self.last_visit[rows[is_first]]
-        self.first_heard[rows[is_first]] = age_code(sources[is_first], seconds)
+        self.first_heard[rows[is_first]] = age_code(sources[is_first], after_visit[is_first])
         places = rows * (2 * N_SOURCES) + sources + N_SOURCES * is_late
         heard = self.heard.reshape(-1)
         before = heard[places]
