@@ -80,7 +80,7 @@ class PageTable:
             np.float32
         ]  #: prices of a visit that polls earn per second; if any are polled
         self.patience_seconds: NDArray[np.float32]  #: time after which a page is polled anyway; likewise
-        self.usual_value = 0.0  #: mean value of the visits chosen lately
+        self.usual_value = 0.0  #: mean value of the visits chosen lately, or the least that is worth one
         self.usual_wait = 1.0  #: seconds in which as many pages are visited as there are
         self.found: NDArray[np.float64]  #: when a page was found; only if first visits lose value
         if "age" in set(needs):
