@@ -57,6 +57,7 @@ POLICY_NAMES = (
     "greedy-cis",
     "greedy-cis-plus",
     "greedy-expected",
+    "greedy-expected-ncis",
     "greedy-ncis",
     "greedy-ncis-approx-J",
     "holistic",

@@ -1,36 +1,42 @@
-"""What the policy has learned of the signals of each host, read from what its learner keeps."""
+"""How true signals were, with intervals: what visits have counted and what the policy has learned."""
 
 from collections.abc import Mapping
 from math import sqrt
-from typing import Any
 
-import numpy as np
-
-from scrapy_freshness.estimation.signal_counts import N_SOURCES
 from scrapy_freshness.model import SignalSource
-from scrapy_freshness.planning.learning import groups_named
+from scrapy_freshness.planning.signal_trust import Share, SourceTrust, signal_trust
 
 #: Standard deviations on either side of a 90 % interval.
 _DEVIATIONS = 1.645
+#: Of a source that no learner has heard.
+NOT_LEARNED: Mapping[str, float | None] = dict.fromkeys(
+    (
+        "precision",
+        "precision_low",
+        "precision_high",
+        "recall",
+        "recall_low",
+        "recall_high",
+        "deaf_seconds",
+    )
+)
 
 
-def learned_quality(groups: Mapping[str, bytes]) -> dict[tuple[str, SignalSource], dict[str, Any]]:
-    """Precision and recall by host and source, of sources that were heard; see `planning/signal_learner.py`.
+def learned_quality(groups: Mapping[str, bytes]) -> dict[tuple[str, SignalSource], dict[str, float | None]]:
+    """Precision and recall by host and source, of sources that were heard, by the names of `NOT_LEARNED`."""
+    return {(trust.host, trust.source): _columns(trust) for trust in signal_trust(groups)}
 
-    What it keeps of a host are sums over visits: weight, precision and recall, one number a source each.
-    """
-    found = {}
-    for (host, *_), state in groups_named("signals", groups).items():
-        if len(state) != 3 * 4 * N_SOURCES:
-            continue
-        weight, precision, recall = np.frombuffer(state, "<f4").reshape(3, N_SOURCES).astype(np.float64)
-        for source in SignalSource:
-            if weight[source] > 0:
-                found[host, source] = {
-                    "precision": float(precision[source] / weight[source]),
-                    "recall": float(recall[source] / weight[source]),
-                }
-    return found
+
+def _columns(trust: SourceTrust) -> dict[str, float | None]:
+    return {
+        **_ends("precision", trust.precision),
+        **_ends("recall", trust.recall),
+        "deaf_seconds": trust.deaf_seconds,
+    }
+
+
+def _ends(name: str, share: Share) -> dict[str, float]:
+    return {name: share.value, f"{name}_low": share.low, f"{name}_high": share.high}
 
 
 def share_interval(hits: int, trials: int) -> tuple[float | None, float | None]:

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from scrapy_freshness.commands.context import Context, new_table
 from scrapy_freshness.commands.human import NOTHING, clipped, count, number, relative, safe, share
-from scrapy_freshness.commands.learned_signals import learned_quality, share_interval
+from scrapy_freshness.commands.learned_signals import NOT_LEARNED, learned_quality, share_interval
 from scrapy_freshness.storage import reports, signal_reports
 from scrapy_freshness.storage.signal_reports import SignalCounts, SourceReport
 from scrapy_freshness.storage.store import Store
@@ -86,9 +86,7 @@ def _quality(store: Store) -> list[dict[str, Any]]:
             "host": key[1],
             "source": key[2].name.lower(),
             **_counts(counted.get(key)),
-            "precision": None,
-            "recall": None,
-            **learned.get(key, {}),
+            **learned.get(key, NOT_LEARNED),
         }
         for key in sorted({*counted, *learned})
     ]
@@ -146,18 +144,24 @@ def _sources(sources: list[dict[str, Any]], now: float) -> Table:
 
 
 def _qualities(qualities: list[dict[str, Any]]) -> Table:
-    table = new_table("host", "source", ">heard", ">answered", "page had changed", ">precision", ">recall")
+    table = new_table("host", "source", ">heard", ">answered", "page had changed", "precision", "recall")
     for each in qualities:
-        confirmed = NOTHING
-        if each["answered"]:
-            interval = f"{share(each['confirmed_low'])}–{share(each['confirmed_high'])}"
-            confirmed = f"{share(each['confirmed'] / each['answered'])} ({interval})"
+        rate = each["confirmed"] / each["answered"] if each["answered"] else None
         table.add_row(
             safe(each["host"]),
             each["source"],
             f"{each['heard']:,}",
             f"{each['answered']:,}",
-            confirmed,
-            *(NOTHING if each[name] is None else share(each[name]) for name in ("precision", "recall")),
+            _with_interval(rate, each["confirmed_low"], each["confirmed_high"]),
+            *(
+                _with_interval(each[name], each[f"{name}_low"], each[f"{name}_high"])
+                for name in ("precision", "recall")
+            ),
         )
     return table
+
+
+def _with_interval(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None or low is None or high is None:
+        return NOTHING
+    return f"{share(value)} ({share(low)}–{share(high)})"

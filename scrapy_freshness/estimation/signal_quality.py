@@ -68,6 +68,7 @@ class SignalQuality:
     signal_rate: FloatArray  #: gamma, (g, K), per second
     change_rate: Uncertain  #: Delta, (g,), per second
     recall: Uncertain  #: lambda, (g,), share of the changes that any source announces
+    source_recall: Uncertain  #: (g, K), share of the changes that each source announces
     precision: Uncertain  #: (g, K), share of the signals that announce a change
     false_rate: Uncertain  #: nu, (g, K), per second
 
@@ -100,7 +101,29 @@ def fit_signals(
     >>> [float(each.round(6).item()) for each in (found.change_rate[0], found.precision[0], found.recall[0])]
     [0.01, 0.6, 0.3]
     """
-    n_sources = signals.shape[1]
+    x = np.column_stack([seconds, signals])
+    seen = Observations(x, changed.astype(np.float64), (~changed).astype(np.float64), group)
+    sums = seen.per_group(x, n_groups)
+    return fit_observed(seen, sums[:, 0], sums[:, 1:], prior)
+
+
+def fit_observed(
+    seen: Observations,
+    watched: FloatArray,
+    counts: FloatArray,
+    prior: SignalPrior,
+    inflation: FloatArray | float = 1.0,
+) -> SignalQuality:
+    """Estimate the quality of signals from observations that may have weights.
+
+    Parameters
+    ----------
+    seen : of (time, signals of each source); alike ones may be one
+    watched : (g,) array, time in which the signals of each group were counted
+    counts : (g, K) array, signals in that time
+    inflation : (g, K + 1) array, by which the variances of alpha and b are larger than the weights say
+    """
+    n_groups, n_sources = counts.shape
     change_rate = np.broadcast_to(np.asarray(prior.change_rate, np.float64), (n_groups,))
     recall = np.asarray(prior.recall, np.float64)
     precision, recall = (
@@ -109,18 +132,16 @@ def fit_signals(
     )
     silent = (1 - recall.sum(axis=1)) * change_rate
     # In units of the prior's time between silent changes, all parameters are of a similar size.
-    x = np.column_stack([seconds * silent[group], signals])
-    seen = Observations(x, changed.astype(np.float64), (~changed).astype(np.float64), group)
+    scale = np.concatenate([silent[:, None], np.ones((n_groups, n_sources))], axis=1)
+    seen = seen._replace(x=seen.x * scale[seen.group])
     theta, covariance = fit_unchanged(seen.with_prior(_shares(precision), prior.weight, n_groups), n_groups)
 
-    total_seconds = np.bincount(group, seconds, n_groups)
-    counts = np.stack([np.bincount(group, each, n_groups) for each in signals.T], axis=1)
     usual = recall * change_rate[:, None] / precision
-    watched = total_seconds[:, None] + prior.weight / usual
-    gamma = (counts + prior.weight) / watched
-    scale = np.concatenate([silent[:, None], np.ones((n_groups, n_sources))], axis=1)
+    time = watched[:, None] + prior.weight / usual
+    gamma = (counts + prior.weight) / time
+    scale = scale * np.sqrt(inflation)
     covariance = covariance * scale[:, :, None] * scale[:, None, :]
-    return _quality(theta[:, 0] * silent, theta[:, 1:], covariance, gamma, gamma / watched)
+    return _quality(theta[:, 0] * silent, theta[:, 1:], covariance, gamma, gamma / time)
 
 
 def delayed_exponent(
@@ -174,7 +195,6 @@ def _quality(
     precision, false = -np.expm1(-b), np.exp(-b)
     signalled = (gamma * precision).sum(axis=1)
     change_rate = alpha + signalled
-    recall = signalled / change_rate
 
     def deviation(by_alpha: FloatArray, by_b: FloatArray, by_gamma: FloatArray) -> FloatArray:
         slope = np.concatenate([by_alpha[:, None], by_b], axis=1)
@@ -182,21 +202,25 @@ def _quality(
         root: FloatArray = np.sqrt(np.maximum(variance + (by_gamma**2 * gamma_variance).sum(axis=1), 0))
         return root
 
+    def recall_of(own: FloatArray, is_own: FloatArray | float) -> Uncertain:
+        """Of some sources that announce so many changes per second."""
+        back = (is_own - (own / change_rate)[:, None]) / change_rate[:, None]
+        spread = deviation(-own / change_rate**2, back * gamma * false, back * precision)
+        return _between(own / change_rate, spread)
+
     of_change = deviation(np.ones(len(alpha)), gamma * false, precision)
-    back = (alpha / change_rate**2)[:, None]
-    of_recall = deviation(-signalled / change_rate**2, back * gamma * false, back * precision)
     of_b = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)[:, 1:])
     of_false = np.sqrt(of_b**2 + gamma_variance / gamma**2)
-
     b_low, b_high = np.maximum(b - _Z90 * of_b, 0), b + _Z90 * of_b
-    spread = np.exp(np.minimum(_Z90 * of_recall / (recall * (1 - recall)), _WIDEST))
-    odds = recall / (1 - recall)
+    each = np.eye(gamma.shape[1])
+    by_source = [recall_of(own, is_own) for own, is_own in zip((gamma * precision).T, each, strict=True)]
     return SignalQuality(
         silent_rate=alpha,
         exponent=b,
         signal_rate=gamma,
         change_rate=_around(change_rate, of_change / change_rate),
-        recall=Uncertain(recall, odds / (odds + spread), odds * spread / (1 + odds * spread)),
+        recall=recall_of(signalled, 1.0),
+        source_recall=Uncertain(*(np.stack(ends, axis=1) for ends in zip(*by_source, strict=True))),
         precision=Uncertain(precision, -np.expm1(-b_low), -np.expm1(-b_high)),
         false_rate=_around(gamma * false, of_false),
     )
@@ -205,3 +229,10 @@ def _quality(
 def _around(value: FloatArray, log_deviation: FloatArray) -> Uncertain:
     factor = np.exp(np.minimum(_Z90 * log_deviation, _WIDEST))
     return Uncertain(value, value / factor, value * factor)
+
+
+def _between(share: FloatArray, deviation: FloatArray) -> Uncertain:
+    """A share with an interval that is symmetric in its log odds."""
+    spread = np.exp(np.minimum(_Z90 * deviation / (share * (1 - share)), _WIDEST))
+    odds = share / (1 - share)
+    return Uncertain(share, odds / (odds + spread), odds * spread / (1 + odds * spread))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 _MAX_STEPS = 60
-_TOLERANCE = 1e-10
+_TOLERANCE = 1e-8
 _LEAST = 1e-150  # eta of an observation of nothing
 #: Share of the way to the edge, where a parameter is 0, that a step may go at most.
 _TO_THE_EDGE = 0.9
@@ -47,6 +47,9 @@ class Observations(NamedTuple):
 
     def per_group(self, amounts: FloatArray, n_groups: int) -> FloatArray:
         """Sums over the rows of each group, for every column."""
+        if n_groups == 1:
+            total: FloatArray = amounts.sum(axis=0, keepdims=True)
+            return total
         columns = [np.bincount(self.group, each, n_groups) for each in amounts.T]
         return np.stack(columns, axis=1).astype(np.float64, copy=False)
 

@@ -35,8 +35,8 @@ _WORTHLESS = 1e-12
 _ACTIVE, _GONE, _SUSPENDED, _MOVED = map(
     int, (PageStatus.ACTIVE, PageStatus.GONE, PageStatus.SUSPENDED, PageStatus.MOVED)
 )
-#: In place of a freshness of 0, of which there is no logarithm.
-_NEVER_FRESH = 1e-300
+#: Freshness that a signal leaves to a copy if it is nearly sure.
+_HARDLY_FRESH = 0.1
 #: Slices computed in one call while nobody is awake.
 _MAX_LOWERED = 3
 #: Share of the floor that may be missing: at the very time at which a page wakes its value is rounded.
@@ -125,13 +125,19 @@ class Frontier:
         """Visited pages got signals, one for each time they are named: each brings their waking nearer."""
         table = self._table
         waits = ~(table.taken[rows] | table.resting[rows])
-        rows, weight = rows[waits], table.weight[rows, sources][waits].astype(np.float64)
-        nearer = np.multiply(table.signal_seconds[rows], weight, out=weight, where=weight > 0)
-        # A signal that cannot be false also wakes a page that would never wake.
-        table.wake[rows[nearer == np.inf]] = -np.inf
-        np.subtract.at(table.wake, rows, nearer)
-        earliest = np.maximum(table.last_visit[rows] + self._min_interval, now) if self._min_interval else now
-        table.wake[rows] = np.maximum(table.wake[rows], earliest)
+        rows, place = np.unique(rows[waits], return_inverse=True)
+        weights = table.weights(rows[place], sources[waits])
+        more: FloatArray = np.bincount(place, weights, len(rows)).astype(np.float64, copy=False)
+        visited = table.last_visit[rows]
+        sooner = self._model.sooner(table.beliefs(rows), table.wake[rows] - visited, more) + visited
+        earliest = np.maximum(visited + self._min_interval, now) if self._min_interval else now
+        # A page that is awake, though not worth its place yet, need not wake later.
+        table.wake[rows] = np.minimum(table.wake[rows], np.maximum(sooner, earliest))
+
+    def surely_stale(self, rows: Rows, sources: Rows) -> Rows:
+        """Those of these pages of which one signal of the source leaves hardly a hope that they are fresh."""
+        beliefs = replace(self._table.beliefs(rows), signals=self._table.weights(rows, sources))
+        return rows[self._model.freshness(beliefs, np.zeros(len(rows))) < _HARDLY_FRESH]
 
     def worthwhile(self, rows: Rows) -> Rows:
         """Those of these pages that are worth a crawl nowadays if their copies are stale for sure."""
@@ -158,15 +164,6 @@ class Frontier:
     def believe(self, rows: Rows, beliefs: Mapping[str, FloatArray]) -> None:
         """Note what was learned about pages."""
         self._table.believe(rows, beliefs)
-        self._weigh_signals(rows)
-
-    def _weigh_signals(self, rows: Rows) -> None:
-        if "signals" in self._model.needs:
-            beliefs = self._table.beliefs(rows)
-            self._table.signal_seconds[rows] = self._model.signal_seconds(beliefs)
-            one = replace(beliefs, signals=np.ones(len(beliefs)))
-            fresh = np.maximum(self._model.freshness(one, np.zeros(len(beliefs))), _NEVER_FRESH)
-            self._table.signal_age[rows] = -np.log(fresh)
 
     def start(self, price: float, now: float, *, floor: float) -> None:
         """Compute all waking times for a price known from earlier; called once after loading."""
@@ -176,7 +173,6 @@ class Frontier:
         self._rung = max(price * 0.9, self._floor)
         for part in self._table.slices(_REKEY_SLICE):
             rows = np.arange(part.start, part.stop)
-            self._weigh_signals(rows)
             times = self._waking_times(rows, now)
             held = self._table.resting[rows]
             self._table.wake[rows] = np.where(held, np.maximum(self._table.wake[rows], times), times)

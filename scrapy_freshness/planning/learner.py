@@ -6,8 +6,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_freshness.estimation.signal_counts import N_SOURCES
 from scrapy_freshness.model import PageRecord
 
+#: Who does not listen to signals does not know that they are late.
+NEVER_DEAF = (0.0,) * N_SOURCES
 #: A number a page, by the name of the belief.
 Columns = dict[str, NDArray[np.float64]]
 
@@ -25,6 +28,10 @@ class Learner(Protocol):
 
     def expect(self, seconds_between_visits: float) -> None:
         """Be told about how often a page is visited on average: known pages over the crawl rate."""
+        ...
+
+    def deaf_seconds(self, host: str) -> tuple[float, ...]:
+        """How long after a visit signals of each source announce, as a rule, what the visit has seen."""
         ...
 
     def take_groups(self) -> Mapping[str, bytes]:
@@ -45,6 +52,10 @@ class AroundRates:
     def expect(self, seconds_between_visits: float) -> None:
         """Handed on to the learner of rates."""
         self._rates.expect(seconds_between_visits)
+
+    def deaf_seconds(self, host: str) -> tuple[float, ...]:
+        """Handed on to the learner of rates."""
+        return self._rates.deaf_seconds(host)
 
     def take_groups(self) -> Mapping[str, bytes]:
         """Those of the rates."""

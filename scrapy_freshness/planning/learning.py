@@ -15,7 +15,7 @@ from scrapy_freshness.estimation.doubt import doubtful_estimates
 from scrapy_freshness.estimation.pooled import Group, Pooled, PooledEstimate
 from scrapy_freshness.estimation.url_pattern import url_pattern
 from scrapy_freshness.model import PageRecord
-from scrapy_freshness.planning.learner import Columns
+from scrapy_freshness.planning.learner import NEVER_DEAF, Columns
 
 #: Estimates change rates from the histories of some pages.
 RateEstimator = Callable[[Sequence[bytes]], RateEstimate]
@@ -55,6 +55,10 @@ class RateLearner:
 
     def expect(self, seconds_between_visits: float) -> None:
         """Of no use here."""
+
+    def deaf_seconds(self, host: str) -> tuple[float, ...]:
+        """Nothing is known of late signals."""
+        return NEVER_DEAF
 
     def take_groups(self) -> Mapping[str, bytes]:
         """Nothing: pages are alone."""
@@ -130,6 +134,10 @@ class PooledLearner:
         if not 1 / _NEARLY < seconds_between_visits / self._first_seconds < _NEARLY:
             self._first_seconds = seconds_between_visits
             self._priors.clear()
+
+    def deaf_seconds(self, host: str) -> tuple[float, ...]:
+        """Nothing is known of late signals."""
+        return NEVER_DEAF
 
     def take_groups(self) -> Mapping[str, bytes]:
         """The groups of the pages visited since the last call, and those around them."""

@@ -1,6 +1,6 @@
 """What somebody says about pages: which of it is news, and what is it worth?"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +14,6 @@ from scrapy_freshness.value.contract import FloatArray
 
 _FIRST_POLLED = int(PageKind.SITEMAP)
 _LEFT = (int(PageStatus.GONE), int(PageStatus.MOVED))
-#: Minus log of the freshness that a signal leaves to a copy if it is nearly sure: one in ten.
-_SURE = np.log(10.0)
 #: The news of one page is worth so many prices at most: some models value a first copy beyond all measure.
 _MOST_PRICES = 10.0
 
@@ -32,7 +30,8 @@ class News:
 
     Parameters
     ----------
-    deaf_seconds : signals within this time after a visit announce what it has seen
+    deaf_seconds : signals within this time after a visit announce what it has seen; 0: as was learned
+    learned_deaf_seconds : that time for each source of signals of a host
     settle : sends pages that were visited lately back to the frontier
     look_again : tells a page that was gone or had moved that it may be there
     """
@@ -44,6 +43,7 @@ class News:
         stock: Stock,
         *,
         deaf_seconds: float,
+        learned_deaf_seconds: Callable[[str], Sequence[float]],
         settle: Callable[[float], bool],
         look_again: Callable[[int, float], None],
     ) -> None:
@@ -51,6 +51,7 @@ class News:
         self._frontier = frontier
         self._stock = stock
         self._deaf_seconds = deaf_seconds
+        self._learned_deaf_seconds = learned_deaf_seconds
         self._settle = settle
         self._look_again = look_again
 
@@ -61,15 +62,18 @@ class News:
             return
         if not isinstance(sources, np.ndarray):
             sources = np.full(len(rows), int(sources))
-        is_heeded = now - table.last_visit[rows] > self._deaf_seconds
-        rows, sources = rows[is_heeded], sources[is_heeded]
-        if len(rows):
-            table.hear(rows, sources)
-            self._frontier.signalled(rows, sources, now)
-            age = np.multiply(table.signal_age[rows], table.weight[rows, sources], dtype=np.float32)
-            sure = rows[age > _SURE]
-            if len(sure):
-                self._hurry(self._frontier.worthwhile(np.unique(sure)), now)
+        after_visit = now - table.last_visit[rows]
+        is_copy_older = after_visit > 0  # and there is one
+        rows, sources, after_visit = rows[is_copy_older], sources[is_copy_older], after_visit[is_copy_older]
+        if not len(rows):
+            return
+        is_late = after_visit <= self._deaf_for(rows, sources)
+        table.hear(rows, sources, is_late, now)
+        rows, sources = rows[~is_late], sources[~is_late]
+        self._frontier.signalled(rows, sources, now)
+        sure = self._frontier.surely_stale(rows, sources)
+        if len(sure):
+            self._hurry(self._frontier.worthwhile(np.unique(sure)), now)
 
     def hear(self, rows: Rows, claimed_at: FloatArray, now: float, source: SignalSource) -> Heard:
         """Take signals for known pages, each named once; *claimed_at* is nan where no time is said.
@@ -112,6 +116,15 @@ class News:
             chosen = is_there & (sources[: len(rows)] == source)
             if chosen.any():
                 self.signal(rows[chosen], now, source)
+
+    def _deaf_for(self, rows: Rows, sources: Rows) -> FloatArray:
+        """How long after a visit signals announce what it has seen, by the settings or as was learned."""
+        if self._deaf_seconds:
+            return np.full(len(rows), self._deaf_seconds)
+        hosts, place = np.unique(self._table.host[rows], return_inverse=True)
+        windows = np.array([self._learned_deaf_seconds(self._table.hosts[host]) for host in hosts])
+        learned: FloatArray = windows[place, sources]
+        return learned
 
     def _hurry(self, rows: Rows, now: float) -> None:
         """Pages that have surely changed need not wait until those are visited that were chosen before."""

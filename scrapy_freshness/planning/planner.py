@@ -89,6 +89,7 @@ class Planner:
             self._frontier,
             self._stock,
             deaf_seconds=policy.deaf_seconds,
+            learned_deaf_seconds=learner.deaf_seconds,
             settle=self.settle,
             look_again=self.look_again,
         )
@@ -253,8 +254,9 @@ class Planner:
     ) -> None:
         """Signals of some sources say that pages may have changed; a row that is named twice got two.
 
-        A signal that comes shortly after a visit announces, as a rule, what the visit has seen. One that is
-        nearly sure does not wait until the pages are visited that were chosen before it came.
+        A signal that comes shortly after a visit announces, as a rule, what the visit has seen: it does not
+        count. One that is nearly sure does not wait until the pages are visited that were chosen before it
+        came.
         """
         self.news.signal(rows, now, sources)
 
@@ -401,7 +403,7 @@ class Planner:
             self._frontier.reprice(self._going_price.value)
 
     def _close(self, row: int, record: PageRecord, report: Report) -> None:
-        report.signals = self._table.signals_of(row)
+        report.heard = self._table.signals_of(row)
         after = updated_record(record, report, self._upkeep, self._table.usual_wait)
         self._unfinished.pop(after.page_id, None)
         if report.is_unfinished and not after.run_callback:

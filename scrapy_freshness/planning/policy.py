@@ -18,6 +18,7 @@ from scrapy_freshness.value.contract import Beliefs, ValueModel
 from scrapy_freshness.value.cost import Cost, RiskBounded
 from scrapy_freshness.value.echo_policies import EchoGreedy, EchoNewPages, EchoSchedule
 from scrapy_freshness.value.expected import Expected
+from scrapy_freshness.value.expected_ncis import ExpectedNcis
 from scrapy_freshness.value.fragments import FragmentsNcis
 from scrapy_freshness.value.gain import Gain, SaturatingGain
 from scrapy_freshness.value.greedy import Greedy
@@ -121,6 +122,7 @@ _POLICIES: Mapping[str, Callable[[PolicyOptions], tuple[ValueModel, Pacing]]] = 
         "greedy-cis": _on_budget(Cis),
         "greedy-cis-plus": _on_budget(CisPlus),
         "greedy-expected": _on_budget(Expected),
+        "greedy-expected-ncis": _on_budget(ExpectedNcis),
         # It is enough to know to a hundredth when a page wakes: then its value is computed.
         "greedy-ncis": _on_budget(partial(Ncis, last_step=0.1)),
         "holistic": _holistic,

@@ -1,9 +1,8 @@
 r"""What are the signals of a page worth?  Recall, false rate and weights from what visits found after them.
 
-Each page is fitted by itself (`estimation/signal_quality.py`), starting from what signals of its host have
-been worth so far, source by source: means over the latest visits of the host's pages, so that they follow a
-host whose behaviour changes. Of a source that was never heard on a host, hardly any change is expected to be
-announced.
+Each page is fitted by itself (`estimation/signal_quality.py`), starting from the trust that its host has
+earned so far, source by source (`estimation/host_signals.py`). On a host that was never heard nothing is
+fitted: of a signal that comes nevertheless as much is believed as of any first one.
 
 To the value models all sources are one: its recall and its false rate are the sums, and its signals
 add :math:`b=\log(\gamma/\nu)` to the effective age of a copy. A signal of source k adds :math:`b_k`, which is
@@ -11,52 +10,26 @@ add :math:`b=\log(\gamma/\nu)` to the effective age of a copy. A signal of sourc
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.estimation.history import n_observations, observations
+from scrapy_freshness.estimation.history import ends_unchanged, n_observations, observations
+from scrapy_freshness.estimation.host_signals import HostSignals, first_belief, trust_in
 from scrapy_freshness.estimation.signal_counts import N_SOURCES, signal_counts
 from scrapy_freshness.estimation.signal_quality import SignalPrior, fit_signals
 from scrapy_freshness.model import PageRecord
-from scrapy_freshness.planning.learner import AroundRates, Columns, Learner
+from scrapy_freshness.planning.learner import NEVER_DEAF, AroundRates, Columns, Learner
 from scrapy_freshness.planning.learning import group_name, groups_named
 from scrapy_freshness.planning.table import MOST_WEIGHT, WEIGHTS
+from scrapy_freshness.planning.visits import heard_before
 
 FloatArray = NDArray[np.float64]
 
-#: Recall that is believed of a source before its first signal; precision, and recall of all, at that signal.
-_SILENT_RECALL, _FIRST_PRECISION, _FIRST_RECALL = 1e-3, 0.5, 0.5
-#: Visits that the first belief counts for, and that what was learned of a host counts for at most.
-_FIRST_WEIGHT, _MOST_WEIGHT = 2.0, 200.0
-
-
-def _nothing() -> FloatArray:
-    return np.zeros(N_SOURCES)
-
-
-@dataclass(slots=True)
-class _Quality:
-    """Sums over visits of pages of a host, of which the older ones fade; one of each source."""
-
-    weight: FloatArray = field(default_factory=_nothing)  #: above 0 for sources that were heard
-    precision: FloatArray = field(default_factory=_nothing)
-    recall: FloatArray = field(default_factory=_nothing)
-
-    def add(self, heard: NDArray[np.bool_], precision: FloatArray, recall: FloatArray) -> None:
-        kept = 1 - heard / _MOST_WEIGHT
-        self.weight = self.weight * kept + heard
-        self.precision = self.precision * kept + heard * precision
-        self.recall = self.recall * kept + heard * recall
-
-    def mean(self, heard: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
-        """Precision and recall of each source on a typical page."""
-        weight = _FIRST_WEIGHT + self.weight
-        first = _FIRST_RECALL / max(1, int(heard.sum()))
-        precision = (_FIRST_WEIGHT * _FIRST_PRECISION + self.precision) / weight
-        recall = np.where(heard, (_FIRST_WEIGHT * first + self.recall) / weight, _SILENT_RECALL / N_SOURCES)
-        return precision, recall / max(1.0, recall.sum() / 0.999)
+#: Observations that the host's record counts for in the fit of a page.
+_HOST_WEIGHT = 2.0
+_MOST_RECALL = 0.999
+_NEVER_HEARD = first_belief(np.zeros(N_SOURCES, np.bool_))
 
 
 class SignalLearner(AroundRates):
@@ -64,75 +37,119 @@ class SignalLearner(AroundRates):
 
     def __init__(self, rates: Learner) -> None:
         super().__init__(rates)
-        self._hosts: dict[str, _Quality] = {}
-        self._heard: dict[str, NDArray[np.bool_]] = {}
+        self._hosts: dict[str, HostSignals] = {}
+        self._trust: dict[str, tuple[FloatArray, FloatArray]] = {}  #: precision and recall of each source
+        self._silent: dict[str, float] = {}  #: alpha, in units of the pages' own rates
         self._taught: set[str] = set()
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """What signals of the page's host have been worth so far."""
         known = dict(self._rates.prior(page))
-        precision, recall = self._expected(page.host)
-        false_rates = recall * known["change_rate"] * (1 - precision) / precision
-        exponent = -np.log1p(-precision)
-        found = _as_one(np.array([known["change_rate"]]), recall[None], false_rates[None], exponent[None])
+        found = self._by_trust([page], np.array([known["change_rate"]]))
         return known | {name: float(column[0]) for name, column in found.items()}
 
     def learn(self, pages: Sequence[PageRecord]) -> Columns:
         """Rates of the pages and of their signals; the pages of a host learn from each other."""
         known = self._rates.learn(pages)
-        counts = [n_observations(page.history) for page in pages]
-        seen = observations(b"".join(page.history for page in pages)).astype(np.float64)
-        signals = np.concatenate(
-            [signal_counts(page.signalled, count) for page, count in zip(pages, counts, strict=True)]
-        )
-        owner = np.repeat(np.arange(len(pages)), counts)
-        self._listen(pages, owner, signals)
-        # A fit with all sources would take ten times as long as one with those that were ever heard.
-        used = np.flatnonzero(np.any([*self._heard.values(), np.arange(N_SOURCES) == 0], axis=0))
-        expected = np.array([self._expected(page.host) for page in pages])[:, :, used]
-        prior = SignalPrior(change_rate=known["change_rate"], precision=expected[:, 0], recall=expected[:, 1])
-        found = fit_signals(
-            np.abs(seen), signals[:, used].astype(np.float64), seen < 0, owner, len(pages), prior
-        )
-        rate, recall = found.change_rate.value, np.zeros((len(pages), N_SOURCES))
-        precision, exponent, false_rate = np.zeros_like(recall), np.zeros_like(recall), np.zeros_like(recall)
-        precision[:, used], exponent[:, used] = found.precision.value, found.exponent
-        recall[:, used] = found.signal_rate * found.precision.value / rate[:, None]
-        false_rate[:, used] = found.false_rate.value
-        for number, page in enumerate(pages):
-            if page.host in self._heard:
-                quality = self._hosts.setdefault(page.host, _Quality())
-                quality.add(self._heard[page.host], precision[number], recall[number])
-                self._taught.add(page.host)
-        return known | {"change_rate": rate} | _as_one(rate, recall, false_rate, exponent)
+        self._listen(pages, known["change_rate"])
+        found = known | self._by_trust(pages, known["change_rate"])
+        rows = np.array([number for number, page in enumerate(pages) if page.host in self._hosts], np.intp)
+        if len(rows):
+            heard = self._fitted([pages[row] for row in rows], known["change_rate"][rows])
+            if "mean_rate" in known:
+                # Visits that follow signals find more changes than the page's rate would explain.
+                heard["mean_rate"] = (
+                    known["mean_rate"][rows] * heard["change_rate"] / known["change_rate"][rows]
+                )
+            for name, column in heard.items():
+                found[name] = found[name].copy()
+                found[name][rows] = column
+        return found
+
+    def deaf_seconds(self, host: str) -> tuple[float, ...]:
+        """As signals of each source of the host have turned out to be late."""
+        known = self._hosts.get(host)
+        return NEVER_DEAF if known is None else known.delays.deaf_seconds()
 
     def take_groups(self) -> Mapping[str, bytes]:
         """What was learned of hosts since the last call, beside the groups of the rates."""
-        own = {group_name("signals", (host,)): _packed(self._hosts[host]) for host in self._taught}
+        own = {group_name("signals", (host,)): self._hosts[host].pack() for host in self._taught}
         self._taught.clear()
         return {**super().take_groups(), **own}
 
     def restore(self, groups: Mapping[str, bytes]) -> None:
         """Go on where an earlier run ended."""
         super().restore(groups)
-        for (host, *_), state in groups_named("signals", groups).items():
-            if len(state) == 3 * 4 * N_SOURCES:
-                sums = np.frombuffer(state, "<f4").reshape(3, N_SOURCES).astype(np.float64)
-                self._hosts[host] = _Quality(*sums)
-                self._heard[host] = sums[0] > 0
+        self._hosts |= hosts_heard(groups)
+        self._judge(list(self._hosts))
 
-    def _listen(
-        self, pages: Sequence[PageRecord], owner: NDArray[np.intp], signals: NDArray[np.uint8]
-    ) -> None:
-        """Note which sources were ever heard on which hosts."""
-        for number in np.unique(owner[signals.any(axis=1)]).tolist():
-            heard = signals[owner == number].any(axis=0)
-            host = pages[number].host
-            self._heard[host] = self._heard.get(host, False) | heard
+    def _listen(self, pages: Sequence[PageRecord], rates: FloatArray) -> None:
+        """Note what the visits found, and judge the hosts anew of which enough was seen."""
+        due = set()
+        for page, rate in zip(pages, rates.tolist(), strict=True):
+            waited, heard = heard_before(page)
+            if waited is None or not (page.host in self._hosts or any(heard.signals)):
+                continue
+            host = self._hosts.setdefault(page.host, HostSignals())
+            # By the rate that was believed before the visit: what the visit found must not explain itself.
+            x, changed = (page.change_rate or rate) * waited, not ends_unchanged(page.history)
+            host.add(x, heard.signals, changed, heard.late)
+            if heard.only is not None and page.host in self._silent:
+                precision, silent = self._trust[page.host][0], self._silent[page.host]
+                host.delays.add(heard.only, x=x, changed=changed, silent=silent, precision=precision)
+            self._taught.add(page.host)
+            if host.is_due():
+                due.add(page.host)
+        self._judge(sorted(due))
 
-    def _expected(self, host: str) -> tuple[FloatArray, FloatArray]:
-        heard = self._heard.get(host, np.zeros(N_SOURCES, np.bool_))
-        return (self._hosts.get(host) or _Quality()).mean(heard)
+    def _judge(self, names: Sequence[str]) -> None:
+        if not names:
+            return
+        hosts = [self._hosts[name] for name in names]
+        trust = trust_in(hosts)
+        for number, (name, host) in enumerate(zip(names, hosts, strict=True)):
+            recall = trust.recall.value[number]
+            recall = recall / max(1.0, recall.sum() / _MOST_RECALL)
+            self._trust[name] = trust.precision.value[number], recall
+            self._silent[name] = float(trust.silent[number])
+            host.since_fit = 0.0
+
+    def _by_trust(self, pages: Sequence[PageRecord], rates: FloatArray) -> Columns:
+        """What follows from the record of the hosts alone."""
+        trust = np.array([self._trust.get(page.host, _NEVER_HEARD) for page in pages])
+        precision, recall = trust.reshape(len(pages), 2, N_SOURCES).swapaxes(0, 1)
+        false_rates = recall * rates[:, None] * (1 - precision) / precision
+        return _as_one(rates, recall, false_rates, -np.log1p(-precision))
+
+    def _fitted(self, pages: Sequence[PageRecord], rates: FloatArray) -> Columns:
+        """What was seen of each page, with the record of its host as the prior."""
+        counts = [n_observations(page.history) for page in pages]
+        seen = observations(b"".join(page.history for page in pages)).astype(np.float64)
+        signals = np.concatenate(
+            [signal_counts(page.signalled, count) for page, count in zip(pages, counts, strict=True)]
+        )
+        owner = np.repeat(np.arange(len(pages)), counts)
+        # A fit with all sources would take ten times as long as one with those that were ever heard.
+        heard = np.any([self._hosts[page.host].heard > 0 for page in pages], axis=0)
+        used = np.flatnonzero(heard | (np.arange(N_SOURCES) == 0))
+        expected = np.array([self._trust.get(page.host, _NEVER_HEARD) for page in pages])[:, :, used]
+        prior = SignalPrior(
+            change_rate=rates, precision=expected[:, 0], recall=expected[:, 1], weight=_HOST_WEIGHT
+        )
+        found = fit_signals(
+            np.abs(seen), signals[:, used].astype(np.float64), seen < 0, owner, len(pages), prior
+        )
+        rate, recall = found.change_rate.value, np.zeros((len(pages), N_SOURCES))
+        exponent, false_rate = np.zeros_like(recall), np.zeros_like(recall)
+        recall[:, used] = found.source_recall.value
+        exponent[:, used], false_rate[:, used] = found.exponent, found.false_rate.value
+        return {"change_rate": rate} | _as_one(rate, recall, false_rate, exponent)
+
+
+def hosts_heard(groups: Mapping[str, bytes]) -> dict[str, HostSignals]:
+    """What is kept of the signals of hosts; what cannot be read is left out."""
+    found = {host: HostSignals.unpack(state) for (host, *_), state in groups_named("signals", groups).items()}
+    return {host: state for host, state in found.items() if state is not None}
 
 
 def _as_one(rate: FloatArray, recall: FloatArray, false_rate: FloatArray, exponent: FloatArray) -> Columns:
@@ -141,7 +158,3 @@ def _as_one(rate: FloatArray, recall: FloatArray, false_rate: FloatArray, expone
     mean = np.log1p(total * rate / false)
     weights = np.clip(exponent / mean[:, None], 0.0, MOST_WEIGHT)
     return {"recall": total, "false_rate": false, **dict(zip(WEIGHTS, weights.T, strict=True))}
-
-
-def _packed(quality: _Quality) -> bytes:
-    return bytes(np.array([quality.weight, quality.precision, quality.recall], "<f4").tobytes())

@@ -1,7 +1,8 @@
 """The numbers of all known pages, as columns: about 45 bytes a page, and 4 for each further belief.
 
-Where signals are listened to, a page also has the number of signals and their weight for each source. Where
-pages are polled for signals, every page has two columns more.
+A belief that is the same of all pages takes no room: most crawls have no sources of links, and many hear no
+signals. Once signals are heard, a page also has their number and weight for each source. Once pages are
+polled for signals, every page has two columns more.
 
 URLs, histories and sketches stay in the database and are read for the pages about to be visited.
 """
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.estimation.signal_counts import N_SOURCES
+from scrapy_freshness.estimation.signal_delays import NOTHING_HEARD, Heard, age_code
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus
 from scrapy_freshness.value.contract import Beliefs
 
@@ -66,25 +68,20 @@ class PageTable:
         self._tells_kinds = "is_source" in set(needs)
         self.has_sources = False
         self.listens = "signals" in set(needs)
-        self.heard: NDArray[np.uint8]  #: signals since the last visit, a column a source; only if it listens
-        self.weight: NDArray[np.float16]  #: of signals, in units of the mean signal; likewise
-        self.signal_seconds: NDArray[np.float32]  #: time that ages a copy as a mean signal does; likewise
-        self.signal_age: NDArray[np.float16]  #: minus log of the freshness that it leaves; likewise
-        self._types: dict[str, Any] = {**_COLUMNS, **dict.fromkeys(self._beliefs, np.float32)}
-        if self.listens:
-            self._types["heard"] = np.dtype((np.uint8, N_SOURCES))
-            self._types["weight"] = np.dtype((np.float16, N_SOURCES))
-            self._types["signal_seconds"] = np.float32
-            self._types["signal_age"] = np.float16
-        self.yield_rate: NDArray[
-            np.float32
-        ]  #: prices of a visit that polls earn per second; if any are polled
+        #: Signals since the last visit, a column a source, then those that came too soon; once one was heard.
+        self.heard: NDArray[np.uint8]
+        self.first_heard: NDArray[np.uint8]  #: source and age of the first of them, see `age_code`; likewise
+        self.weight: NDArray[np.float16]  #: of signals, in units of the mean signal; once they differ
+        self.yield_rate: NDArray[np.float32]  #: prices of a visit that polls earn per second; once there are
         self.patience_seconds: NDArray[np.float32]  #: time after which a page is polled anyway; likewise
         self.usual_value = 0.0  #: mean value of the visits chosen lately, or the least that is worth one
         self.usual_wait = 1.0  #: seconds in which as many pages are visited as there are
+        self._types: dict[str, Any] = dict(_COLUMNS)
+        #: Columns that have the same number for all pages, and which; nan before there is a page.
+        self._uniform: dict[str, np.float32] = dict.fromkeys(self._beliefs, np.float32(np.nan))
+        self._unknown = dict.fromkeys(self._beliefs, 0.0) | dict.fromkeys(WEIGHTS, 1.0)
         self.found: NDArray[np.float64]  #: when a page was found; only if first visits lose value
-        if "age" in set(needs):
-            self._types["found"] = np.float64
+        self._tells_ages = "age" in set(needs)
         for name, dtype in self._types.items():
             setattr(self, name, np.empty(0, dtype))
         self._grow()
@@ -95,7 +92,7 @@ class PageTable:
     @property
     def fades(self) -> bool:
         """Whether new pages lose value while they wait: the model says so, and there are sources of such."""
-        return self.has_sources and "found" in self._types
+        return self.has_sources and self._tells_ages
 
     @property
     def has_polled(self) -> bool:
@@ -118,19 +115,18 @@ class PageTable:
         self.importance[rows] = pages.importance
         self.first_factor[rows] = priority_factor(pages.priority)
         self.change_rate[rows] = np.where(pages.change_rate > 0, pages.change_rate, prior["change_rate"])
-        for name in self._beliefs:
-            known = pages.beliefs.get(name, np.nan)
-            getattr(self, name)[rows] = np.where(np.isnan(known), prior.get(name, 0.0), known)
-        if self.listens:
-            for source, name in enumerate(WEIGHTS):
-                known = pages.beliefs.get(name, np.nan)
-                self.weight[rows, source] = np.where(np.isnan(known), prior.get(name, 1.0), known)
+        self._uniform = dict.fromkeys(self._beliefs, np.float32(np.nan))
+        for name in (*self._beliefs, *(WEIGHTS if self.listens else ())):
+            usual = prior.get(name, self._unknown[name])
+            known = pages.beliefs.get(name)
+            self.believe(rows, {name: usual if known is None else np.where(np.isnan(known), usual, known)})
         if (pages.kind >= _FIRST_POLLED).any():
             self._add_poll_columns()
             for name in _POLL_COLUMNS:
                 getattr(self, name)[rows] = np.nan_to_num(pages.beliefs.get(name, np.zeros(self.size)))
         self.last_visit[rows] = np.minimum(pages.last_visit_at, now)
-        if "found" in self._types:
+        if self.fades:
+            self._make_room("found", np.float64, now)
             self.found[rows] = np.minimum(pages.discovered_at, now)
         self.wake[rows] = pages.not_before
         self.resting[rows] = (pages.not_before > now) | (pages.status > PageStatus.ACTIVE)
@@ -147,16 +143,17 @@ class PageTable:
         self.status[row] = record.status
         self.kind[row] = record.kind
         self.has_sources |= record.kind is PageKind.SOURCE
-        if record.kind.is_polled and not self.has_polled:
+        if record.kind.is_polled:
             self._add_poll_columns()
         if self.has_polled:
             self.yield_rate[row] = self.patience_seconds[row] = 0.0
         self.importance[row] = record.importance
         self.first_factor[row] = priority_factor(np.array(record.priority))
-        self.believe(row, dict.fromkeys(self._beliefs, 0.0) | dict.fromkeys(WEIGHTS, 1.0) | dict(beliefs))
+        self.believe(row, self._unknown | dict(beliefs))
         self.last_visit[row] = np.nan
         self.forget_signals(row)
-        if "found" in self._types:
+        if self.fades:
+            self._make_room("found", np.float64, now)  # what was found before the first source does not fade
             self.found[row] = now
         self.wake[row] = now
         self.taken[row] = self.resting[row] = False
@@ -169,14 +166,15 @@ class PageTable:
     def beliefs(self, rows: NDArray[np.intp] | slice, now: float = 0.0, price: float = 0.0) -> Beliefs:
         """What is believed of the pages in these rows, at some time and price of a fetch."""
         names = ("importance", "change_rate", *self._beliefs)
-        columns = {name: getattr(self, name)[rows].astype(np.float64) for name in names}
+        columns = {name: self._numbers(name, rows) for name in names}
         if self.listens:
-            columns["signals"] = (self.weight[rows].astype(np.float64) * self.heard[rows]).sum(axis=1)
+            columns["signals"] = self._signals(rows)
         if self._tells_kinds:
             columns["is_source"] = (self.kind[rows] == _SOURCE).astype(np.float64)
-        if "found" in self._types:
-            columns["age"] = np.maximum(now - self.found[rows], 0.0)
-            columns["price"] = np.full(len(columns["age"]), price)
+        if self._tells_ages:
+            ages = now - self.found[rows] if self.fades else np.zeros(len(columns["change_rate"]))
+            columns["age"] = np.maximum(ages, 0.0)
+            columns["price"] = np.full(len(ages), price)
         if self.has_polled:
             earns = self.usual_value * self.usual_wait * self.yield_rate[rows].astype(np.float64)
             columns["poll_bound"] = np.where(self.kind[rows] >= _FIRST_POLLED, earns, np.nan)
@@ -186,11 +184,12 @@ class PageTable:
     def believe(self, rows: Any, beliefs: Mapping[str, Any]) -> None:
         """Note what was learned about pages; what the table has no column for is left out."""
         for name in ("change_rate", *self._beliefs):
-            if name in beliefs:
+            if name in beliefs and not self._is_as_usual(name, beliefs[name]):
                 getattr(self, name)[rows] = beliefs[name]
         if self.listens:
             for source, name in enumerate(WEIGHTS):
-                if name in beliefs:
+                if name in beliefs and (self.tells_sources or np.any(np.asarray(beliefs[name]) != 1)):
+                    self._make_room("weight", np.dtype((np.float16, N_SOURCES)), 1.0)
                     self.weight[rows, source] = beliefs[name]
 
     def believe_poll(self, row: int, beliefs: Mapping[str, float]) -> None:
@@ -198,21 +197,81 @@ class PageTable:
         for name in _POLL_COLUMNS:
             getattr(self, name)[row] = beliefs[name]
 
-    def hear(self, rows: NDArray[np.intp], sources: NDArray[np.intp]) -> None:
-        """Pages got a signal each, as many as they are named times."""
-        heard, places = self.heard.reshape(-1), rows * N_SOURCES + sources
+    @property
+    def tells_sources(self) -> bool:
+        """Whether signals of some sources say more than those of others."""
+        return "weight" in self._types
+
+    def weights(self, rows: NDArray[np.intp], sources: NDArray[np.intp]) -> NDArray[np.float64]:
+        """What signals of some sources say of pages, in units of the mean signal."""
+        if not self.tells_sources:
+            return np.ones(len(rows))
+        return self.weight[rows, sources].astype(np.float64)
+
+    def hear(
+        self, rows: NDArray[np.intp], sources: NDArray[np.intp], is_late: NDArray[np.bool_], now: float
+    ) -> None:
+        """Visited pages got a signal each, as many as they are named times.
+
+        A late one, which announces what the last visit has seen, is counted apart.
+        """
+        self._make_room("heard", np.dtype((np.uint8, 2 * N_SOURCES)), 0)
+        self._make_room("first_heard", np.uint8, 0)
+        is_first = ~self.heard[rows].any(axis=1)
+        seconds = now - self.last_visit[rows[is_first]]
+        self.first_heard[rows[is_first]] = age_code(sources[is_first], seconds)
+        places = rows * (2 * N_SOURCES) + sources + N_SOURCES * is_late
+        heard = self.heard.reshape(-1)
         before = heard[places]
         np.add.at(heard, places, _ONE)
         heard[places[heard[places] < before]] = _MOST_HEARD
 
-    def signals_of(self, row: int) -> tuple[int, ...]:
-        """Signals of each source that a page got since its last visit."""
-        return tuple(self.heard[row].tolist()) if self.listens else (0,) * N_SOURCES
+    def signals_of(self, row: int) -> Heard:
+        """What was heard of a page since its last visit."""
+        if "heard" not in self._types:
+            return NOTHING_HEARD
+        counts = self.heard[row].tolist()
+        only = int(self.first_heard[row]) if sum(counts) == 1 else None
+        return Heard(tuple(counts[:N_SOURCES]), tuple(counts[N_SOURCES:]), only)
 
     def forget_signals(self, row: int) -> None:
         """A visit has answered the signals so far."""
-        if self.listens:
+        if "heard" in self._types:
             self.heard[row] = 0
+
+    def _signals(self, rows: NDArray[np.intp] | slice) -> NDArray[np.float64]:
+        """Signals since the last visit, in units of the mean signal."""
+        if "heard" not in self._types:
+            return np.zeros(len(self.change_rate[rows]))
+        heard = self.heard[rows, :N_SOURCES].astype(np.float64)
+        if self.tells_sources:
+            heard *= self.weight[rows]
+        signals: NDArray[np.float64] = heard.sum(axis=1)
+        return signals
+
+    def _numbers(self, name: str, rows: NDArray[np.intp] | slice) -> NDArray[np.float64]:
+        if name in self._uniform:
+            return np.full(len(self.change_rate[rows]), self._uniform[name], np.float64)
+        numbers: NDArray[np.float64] = getattr(self, name)[rows].astype(np.float64)
+        return numbers
+
+    def _is_as_usual(self, name: str, values: Any) -> bool:
+        """Whether these numbers are those of all pages, so that there is no need for a column."""
+        if name not in self._uniform:
+            return False
+        numbers, usual = np.asarray(values, np.float32), self._uniform[name]
+        if np.isnan(usual) and numbers.size:
+            usual = self._uniform[name] = numbers.reshape(-1)[0]
+        if (numbers == usual).all():
+            return True
+        self._make_room(name, np.float32, float(self._uniform.pop(name)))
+        return False
+
+    def _make_room(self, name: str, dtype: Any, usual: float) -> None:
+        """Add a column, with the same number for all pages so far."""
+        if name not in self._types:
+            self._types[name] = dtype
+            setattr(self, name, np.full(self._room, usual, dtype))
 
     def slices(self, length: int) -> Iterator[slice]:
         """Cut the rows into slices of at most *length*."""
@@ -233,8 +292,7 @@ class PageTable:
 
     def _add_poll_columns(self) -> None:
         for name in _POLL_COLUMNS:
-            self._types[name] = np.float32
-            setattr(self, name, np.zeros(self._room, np.float32))
+            self._make_room(name, np.float32, 0.0)
 
     def _grow(self) -> None:
         """Copy the columns that are full into longer ones.

@@ -13,6 +13,7 @@ from scrapy_freshness.estimation.history import extended
 from scrapy_freshness.estimation.poll_yield import first_yield, next_yield
 from scrapy_freshness.estimation.polls import extended_polls
 from scrapy_freshness.estimation.signal_counts import N_SOURCES, extended_counts
+from scrapy_freshness.estimation.signal_delays import NOTHING_HEARD, Heard
 from scrapy_freshness.model import Outcome, PageColumns, PageKind, PageRecord, PageStatus, VisitRecord
 from scrapy_freshness.planning.pauses import doubled
 
@@ -86,7 +87,7 @@ class Report:
     reason: str = ""  #: of a failure, for logs and stats
     poll: PollYield = _NOTHING  #: of a page that is polled for signals
     new_links: int = 0  #: links never seen before that a source showed
-    signals: tuple[int, ...] = (0,) * N_SOURCES  #: of each source, since the visit before; the planner's part
+    heard: Heard = NOTHING_HEARD  #: signals since the visit before; the planner's part
     page_quality: float | None = None  #: what searchers find on the page; None: not measured
     quality_gain: float | None = None  #: what they gain by the visit, 0 if nothing; None: not measured
 
@@ -246,6 +247,10 @@ def _pause(upkeep: Upkeep, failures: int) -> float:
     return doubled(upkeep.backoff_seconds, failures, upkeep.backoff_max_seconds)
 
 
+#: Signals of each source, as the learner is told of them.
+_HEARD, _LATE = (tuple(f"{kind}_{source}" for source in range(N_SOURCES)) for kind in ("heard", "late"))
+
+
 def _copier() -> Callable[[PageRecord], PageRecord]:
     """A function that copies records, made as dataclasses make theirs: it runs once for each visit.
 
@@ -276,7 +281,7 @@ def _after_content(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRe
     if record.last_visit_at is not None:
         was_changed = report.outcome is Outcome.CHANGED
         after.history = extended(record.history, report.at - record.last_visit_at, was_changed)
-        after.signalled = extended_counts(record.signalled, record.history, was_changed, report.signals)
+        after.signalled = extended_counts(record.signalled, record.history, was_changed, report.heard.signals)
         after.changes += report.outcome is Outcome.CHANGED
         if record.kind is PageKind.SOURCE:
             after.polls = extended_polls(record.polls, report.at - record.last_visit_at, report.new_links)
@@ -307,14 +312,32 @@ def _after_poll(
     return believed | {"patience_seconds": patience}
 
 
+def heard_before(record: PageRecord) -> tuple[float | None, Heard]:
+    """Seconds that the last visit came after the one before, and the signals between them.
+
+    Known to the learner only, right after the visit; None if the page had not been visited before.
+    """
+    known = record.beliefs
+    signals, late = (tuple(int(known.get(name, 0)) for name in names) for names in (_HEARD, _LATE))
+    only = known.get("only_signal")
+    return known.get("seconds_between"), Heard(signals, late, None if only is None else int(only))
+
+
 def _measured(record: PageRecord, report: Report) -> dict[str, float]:
-    """What searchers have of the page and of the visit, for the learner, which sees the record next."""
+    """What the visit tells the learner, which sees the record next and puts its beliefs in this place."""
     found = {}
+    if record.last_visit_at is not None:
+        found["seconds_between"] = max(report.at - record.last_visit_at, 0.0)
+    if record.last_visit_at is not None and report.heard is not NOTHING_HEARD:
+        counts = zip(_HEARD + _LATE, report.heard.signals + report.heard.late, strict=True)
+        found.update((name, float(count)) for name, count in counts if count)
+        if report.heard.only is not None:
+            found["only_signal"] = float(report.heard.only)
     if report.page_quality is not None:
         found["page_quality"] = report.page_quality
     if report.quality_gain is not None and record.last_visit_at is not None:
         found["quality_gain"] = report.quality_gain
-        found["waited_seconds"] = max(report.at - record.last_visit_at, 0.0)
+        found["waited_seconds"] = found["seconds_between"]
     return found
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.model import PageKind, PageRecord
-from scrapy_freshness.planning.learner import AroundRates, Columns, Learner
+from scrapy_freshness.planning.learner import NEVER_DEAF, AroundRates, Columns, Learner
 from scrapy_freshness.simulator.echo_graph import EchoGraph
 from scrapy_freshness.simulator.echo_references import Chooser, Frontier
 from scrapy_freshness.simulator.web import Address, Fetches, FloatArray, Look
@@ -83,6 +83,10 @@ class KnownSources:
 
     def expect(self, seconds_between_visits: float) -> None:
         """Of no use to who knows."""
+
+    def deaf_seconds(self, host: str) -> tuple[float, ...]:
+        """There are no signals."""
+        return NEVER_DEAF
 
     def take_groups(self) -> Mapping[str, bytes]:
         """Nothing was learned."""

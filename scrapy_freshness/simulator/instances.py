@@ -9,6 +9,7 @@ noisy      the same, with false signals at rates :math:`\nu \sim U(.1,.6)`
 delayed    as noisy; each signal arrives Poisson(6) ticks late, a tick being 1/R (appendix C, which does
            not say of what unit 6 is; its drop window of 5/R makes sense only for ticks)
 corrupted  as noisy; what is believed of precision and recall is mixed with noise (section 6.7)
+lying      false signals at rates :math:`\nu \sim U(.1,.6)` and no others (not in the paper)
 =========  =====================================================================================
 
 There may be several sources of signals. Source k announces a share :math:`\lambda_k` of the changes, no two
@@ -43,7 +44,7 @@ from scrapy_freshness.value.contract import Beliefs
 
 FloatArray = NDArray[np.float64]
 
-Signals = Literal["none", "partial", "noisy", "delayed", "corrupted"]
+Signals = Literal["none", "partial", "noisy", "delayed", "corrupted", "lying"]
 SIGNALS: tuple[Signals, ...] = get_args(Signals)
 
 
@@ -124,7 +125,7 @@ def drawn_instance(pages: int, signals: Signals, rng: np.random.Generator, *, so
     change_rate, importance = rng.random(pages), rng.random(pages)
     recall, false_rate = rng.beta(0.25, 0.25, pages), rng.uniform(0.1, 0.6, (sources, pages)) / sources
     shares = rng.dirichlet(np.ones(sources), pages).T if sources > 1 else np.ones((1, pages))
-    if signals == "none":
+    if signals in ("none", "lying"):
         recall = np.zeros(pages)
     if signals in ("none", "partial"):
         false_rate = np.zeros((sources, pages))

@@ -7,7 +7,7 @@ from types import MappingProxyType
 import numpy as np
 
 from scrapy_freshness.model import PageRecord
-from scrapy_freshness.planning.learner import Columns
+from scrapy_freshness.planning.learner import NEVER_DEAF, Columns
 from scrapy_freshness.value.contract import Beliefs, FloatArray
 
 #: What the planner itself keeps.
@@ -47,6 +47,10 @@ class KnownTruth:
 
     def expect(self, seconds_between_visits: float) -> None:
         """Of no use to who knows."""
+
+    def deaf_seconds(self, host: str) -> tuple[float, ...]:
+        """All signals count, unless the settings say otherwise."""
+        return NEVER_DEAF
 
     def take_groups(self) -> Mapping[str, bytes]:
         """Nothing was learned."""

@@ -53,9 +53,9 @@ class Cis:
         """Inverse of the value."""
         return self._ncis.elapsed_at(self._believed(beliefs), price)
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """inf: a signal means that the page is stale."""
-        return self._ncis.signal_seconds(self._believed(beliefs))
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """At once: a signal means that the page is stale."""
+        return self._ncis.sooner(self._believed(beliefs), elapsed, more)
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Probability of no change since the last visit: 0 after a signal."""

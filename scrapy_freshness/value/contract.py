@@ -89,10 +89,11 @@ class ValueModel(Protocol):
         """
         ...
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """By how many seconds a signal brings the time of any price nearer, at most; inf: to the present.
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """When a price is reached after *more* signals that would be reached after *elapsed* without them.
 
-        0 if the model does not listen to signals.
+        Both in seconds after the visit; below 0, down to -inf, if the signals alone are worth the price. The
+        same if the model does not listen to signals.
         """
         ...
 

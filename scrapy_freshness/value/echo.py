@@ -47,9 +47,9 @@ class ContentSource:
         """Inverse of the value; a source with lambda*P/mu <= price is never polled."""
         return saturates_at(self.first_value(beliefs), beliefs.need("decay"), price)
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """0: signals are not listened to."""
-        return np.zeros(len(beliefs))
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """The same: signals are not listened to."""
+        return elapsed
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Probability that no link appeared since the last poll."""
@@ -83,9 +83,9 @@ class GreedySource:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.where(per_second > 0, price / per_second, np.inf if price > 0 else 0.0)
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """0: signals are not listened to."""
-        return np.zeros(len(beliefs))
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """The same: signals are not listened to."""
+        return elapsed
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Probability that no link appeared since the last poll."""

@@ -66,9 +66,9 @@ class EchoNewPages:
         """So many intervals; never for pages."""
         return price * self.interval(beliefs) if price > 0 else np.zeros(len(beliefs))
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """0: signals are not listened to."""
-        return np.zeros(len(beliefs))
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """The same: signals are not listened to."""
+        return elapsed
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Probability that no link appeared on a source, or that a page did not change."""

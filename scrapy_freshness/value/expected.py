@@ -25,11 +25,11 @@ from scrapy_freshness.value.contract import Beliefs, FloatArray
 from scrapy_freshness.value.crossing import first_crossing
 
 #: What lies further ahead is nobody's business: 30 years.
-_HORIZON_SECONDS = 1e9
+HORIZON_SECONDS = 1e9
 #: Below this the difference of two exponentials loses more digits than four terms of the series.
 _SMALL = 3e-3
 #: Less doubt is none.
-_LEAST_DOUBT = 1e-9
+LEAST_DOUBT = 1e-9
 
 
 class Expected:
@@ -54,7 +54,7 @@ class Expected:
 
     def first_value(self, beliefs: Beliefs) -> FloatArray:
         """That of a copy as old as anything that counts."""
-        return self.value(beliefs, np.full(len(beliefs), _HORIZON_SECONDS))
+        return self.value(beliefs, np.full(len(beliefs), HORIZON_SECONDS))
 
     def elapsed_at(self, beliefs: Beliefs, price: float) -> FloatArray:
         """Inverse of the value."""
@@ -67,27 +67,38 @@ class Expected:
 
         return first_crossing(growth, np.zeros(len(beliefs)), self.first_value(beliefs), price, guess)
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """0: signals are not listened to."""
-        return np.zeros(len(beliefs))
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """The same: signals are not listened to."""
+        return elapsed
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Expected probability of no change since the last visit."""
-        doubt = np.maximum(beliefs.need("doubt"), _LEAST_DOUBT)
+        doubt = np.maximum(beliefs.need("doubt"), LEAST_DOUBT)
         return np.exp(-np.log1p(doubt * beliefs.need("mean_rate") * elapsed) / doubt)
 
-    @np.errstate(over="ignore", invalid="ignore", divide="ignore")
     def _growth(self, beliefs: Beliefs, elapsed: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The value and its derivative by time."""
-        rate, doubt = beliefs.need("mean_rate"), np.maximum(beliefs.need("doubt"), _LEAST_DOUBT)
-        elapsed = np.minimum(elapsed, _HORIZON_SECONDS)
-        u = np.log1p(doubt * rate * elapsed) / doubt
-        gone = np.exp(-u)
-        grown = np.where(
-            np.maximum(doubt, 1.0) * u < _SMALL, _series(u, doubt), _closed(u, doubt, rate * elapsed * gone)
-        )
-        slope = beliefs.importance * rate * elapsed * np.exp(-(1 + doubt) * u)
-        return beliefs.importance / rate * grown, np.where(elapsed < _HORIZON_SECONDS, slope, 0.0)
+        gained, slope = doubtful_gain(beliefs.need("mean_rate"), beliefs.need("doubt"), elapsed)
+        return beliefs.importance * gained, beliefs.importance * slope
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def doubtful_gain(rate: FloatArray, doubt: FloatArray, elapsed: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """V/mu, the seconds of freshness that a crawl gains, and its derivative by time.
+
+    >>> gained, slope = doubtful_gain(np.array([0.5]), np.array([2.0]), np.array([3.0]))
+    >>> gained.round(6), slope.round(6)
+    (array([0.5]), array([0.1875]))
+    """
+    doubt = np.maximum(doubt, LEAST_DOUBT)
+    elapsed = np.minimum(elapsed, HORIZON_SECONDS)
+    u = np.log1p(doubt * rate * elapsed) / doubt
+    gone = np.exp(-u)
+    grown = np.where(
+        np.maximum(doubt, 1.0) * u < _SMALL, _series(u, doubt), _closed(u, doubt, rate * elapsed * gone)
+    )
+    slope = rate * elapsed * np.exp(-(1 + doubt) * u)
+    return grown / rate, np.where(elapsed < HORIZON_SECONDS, slope, 0.0)
 
 
 def _closed(u: FloatArray, doubt: FloatArray, lost: FloatArray) -> FloatArray:

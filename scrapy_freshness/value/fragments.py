@@ -36,8 +36,8 @@ from scrapy_freshness.value.signals import (
     Rows,
     Signalled,
     numbers_between,
-    seconds_of_a_signal,
     seconds_to_age,
+    sooner_by_signals,
 )
 from scrapy_freshness.value.silent import column_sums
 
@@ -93,9 +93,9 @@ class FragmentsNcis:
         start = self.value(beliefs, np.zeros(len(beliefs)))
         return first_crossing(growth, start, bound, price, _guess(scroll, pages, scale, price))
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """beta: a signal ages a copy as so much time would."""
-        return seconds_of_a_signal(beliefs)
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """Earlier by beta for every signal: it ages a copy as so much time would."""
+        return sooner_by_signals(beliefs, elapsed, more)
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Expected share of common fragments of copy and page, 1 - D, given the signals."""

@@ -57,9 +57,9 @@ class Gain:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.where(gain > 0, price / gain, np.inf if price > 0 else 0.0)
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """0: signals are not listened to."""
-        return np.zeros(len(beliefs))
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """The same: signals are not listened to."""
+        return elapsed
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Probability of no change since the last visit."""

@@ -44,9 +44,9 @@ class Greedy:
         """Inverse of the value; a page with mu/Delta <= price is never worth it."""
         return saturates_at(self.first_value(beliefs), beliefs.change_rate, price)
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """0: signals are not listened to."""
-        return np.zeros(len(beliefs))
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """The same: signals are not listened to."""
+        return elapsed
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Probability of no change since the last visit."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from scrapy_freshness.value.contract import Beliefs, FloatArray, ValueModel
 from scrapy_freshness.value.echo import remaining_profit
-from scrapy_freshness.value.expected import Expected
+from scrapy_freshness.value.expected_ncis import ExpectedNcis
 from scrapy_freshness.value.saturation import saturates_at, saturating
 
 _OWN = frozenset({"is_source", "link_rate", "profit", "decay", "age", "price"})
@@ -33,7 +33,7 @@ class Holistic:
     needs: ClassVar[frozenset[str]] = _OWN
 
     def __init__(self, pages: ValueModel | None = None, *, participation: bool = True) -> None:
-        self._pages: ValueModel = pages or Expected()
+        self._pages: ValueModel = pages or ExpectedNcis()
         self._participation = participation
         self.needs = _OWN | self._pages.needs  # type: ignore[misc]  # those of the model for pages too
 
@@ -44,6 +44,7 @@ class Holistic:
         ...     importance=np.ones(2), change_rate=np.array([0.5, 0.5]), is_source=np.array([1.0, 0.0]),
         ...     link_rate=np.array([0.5, 0]), profit=np.array([2.0, 0]), decay=np.array([0.5, 1.0]),
         ...     age=np.zeros(2), price=np.full(2, 0.1), mean_rate=np.full(2, 0.5), doubt=np.zeros(2),
+        ...     recall=np.zeros(2), false_rate=np.zeros(2), signals=np.zeros(2),
         ... )
         >>> Holistic().value(hub_and_page, np.array([3.0, 3.0])).round(8)
         array([0.8843492, 0.8843492])
@@ -65,9 +66,9 @@ class Holistic:
         poll = np.where(poll <= self._pays_until(beliefs), poll, np.inf if price > 0 else 0.0)
         return np.where(beliefs.need("is_source") > 0, poll, self._pages.elapsed_at(beliefs, price))
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """That of the model for pages; sources do not listen."""
-        return np.where(beliefs.need("is_source") > 0, 0.0, self._pages.signal_seconds(beliefs))
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """By the model for pages; sources do not listen."""
+        return np.where(beliefs.need("is_source") > 0, elapsed, self._pages.sooner(beliefs, elapsed, more))
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """That of the model for pages; of a source, the probability that no link appeared."""

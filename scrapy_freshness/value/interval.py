@@ -30,9 +30,9 @@ class Interval:
         interval = beliefs.need("interval")
         return price * interval if price > 0 else np.zeros(len(beliefs))
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """0: signals are not listened to."""
-        return np.zeros(len(beliefs))
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """The same: signals are not listened to."""
+        return elapsed
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Probability of no change since the last visit."""

@@ -61,9 +61,9 @@ class Longevity:
 
         return first_crossing(growth, np.zeros(len(beliefs)), bound, price, guess)
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """0: signals are not listened to."""
-        return np.zeros(len(beliefs))
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """The same: signals are not listened to."""
+        return elapsed
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Expected share of common fragments of copy and page, 1 - D."""

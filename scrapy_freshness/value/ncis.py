@@ -35,8 +35,8 @@ from scrapy_freshness.value.signals import (
     Rows,
     Signalled,
     numbers_between,
-    seconds_of_a_signal,
     seconds_to_age,
+    sooner_by_signals,
 )
 from scrapy_freshness.value.silent import column_sums, silent_after, silent_after_first
 
@@ -95,9 +95,9 @@ class Ncis:
         bound = self.first_value(beliefs)
         return first_crossing(growth, start, bound, price, guess, last_step=self._last_step)
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """beta: a signal ages a copy as so much time would."""
-        return seconds_of_a_signal(beliefs)
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """Earlier by beta for every signal: it ages a copy as so much time would."""
+        return sooner_by_signals(beliefs, elapsed, more)
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Probability of no change since the last visit, given the signals."""

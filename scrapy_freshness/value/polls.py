@@ -71,10 +71,10 @@ class WithPolls:
         polled = saturates_at(beliefs.poll_bound, 1 / beliefs.need("usual_wait"), price)
         return np.where(is_polled(beliefs), polled, seconds)
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """That of the model for pages; what is polled does not listen."""
-        seconds = self._pages.signal_seconds(beliefs)
-        return seconds if beliefs.poll_bound is None else np.where(is_polled(beliefs), 0.0, seconds)
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """By the model for pages; what is polled does not listen."""
+        seconds = self._pages.sooner(beliefs, elapsed, more)
+        return seconds if beliefs.poll_bound is None else np.where(is_polled(beliefs), elapsed, seconds)
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """That of the model for pages."""

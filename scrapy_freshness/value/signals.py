@@ -40,7 +40,7 @@ from scrapy_freshness.value.contract import Beliefs, FloatArray
 Rows = NDArray[np.intp]
 
 #: In place of infinity where it is multiplied with 0.
-_HUGE = 1e290
+HUGE = 1e290
 #: Share of signals among all events below which there are none.
 _TINY = 1e-200
 #: Standard deviations of a Poisson count beyond which nothing is left of its distribution.
@@ -75,8 +75,8 @@ class Signalled(NamedTuple):
         gamma = signalled + nu
         total = alpha + gamma
         delta, rho = alpha / total, gamma / total
-        b = np.where(signalled > 0, np.minimum(speed * np.log1p(signalled / nu), _HUGE), 0.0)
-        eta = np.where(b > 0, np.minimum(b / delta, _HUGE), 0.0)
+        b = np.where(signalled > 0, np.minimum(speed * np.log1p(signalled / nu), HUGE), 0.0)
+        eta = np.where(b > 0, np.minimum(b / delta, HUGE), 0.0)
         c = rho * eta
         line_from = 4.5 + 15 * np.sqrt(c) + (3 + 2 * c) * c
         rates = alpha, gamma, total, delta, rho, nu / total, b, eta, alpha + gamma * b, line_from
@@ -162,17 +162,21 @@ def seconds_to_age(pages: Signalled, terms: float = np.inf) -> FloatArray:
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-def seconds_of_a_signal(beliefs: Beliefs) -> FloatArray:
-    """beta, the time that ages a copy as much as a signal does; inf if a signal cannot be false.
+def sooner_by_signals(beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+    """Earlier by beta for each of *more* signals, the time that ages a copy as much as a signal does.
+
+    -inf if a signal cannot be false, or if nothing else ages the page.
 
     >>> page = Beliefs(
     ...     importance=np.ones(1), change_rate=np.array([0.5]),
     ...     recall=np.array([0.5]), false_rate=np.array([0.3]),
     ... )
-    >>> seconds_of_a_signal(page).round(6)
-    array([2.424543])
+    >>> sooner_by_signals(page, np.array([5.0]), np.ones(1)).round(6)
+    array([2.575457])
     """
     recall, nu = beliefs.need("recall"), beliefs.need("false_rate")
     signalled = recall * beliefs.change_rate
     alpha = (1 - recall) * beliefs.change_rate
-    return np.where(signalled > 0, np.log1p(signalled / nu) / alpha, 0.0)
+    beta = np.where(signalled > 0, np.log1p(signalled / nu) / alpha, 0.0)
+    nearer = np.multiply(beta, more, out=np.zeros(len(beta)), where=more > 0)
+    return np.where(nearer == np.inf, -np.inf, elapsed - nearer)

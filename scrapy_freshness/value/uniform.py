@@ -29,9 +29,9 @@ class Uniform:
         """The price itself, which is an interval."""
         return np.full(len(beliefs), price)
 
-    def signal_seconds(self, beliefs: Beliefs) -> FloatArray:
-        """0: signals are not listened to."""
-        return np.zeros(len(beliefs))
+    def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+        """The same: signals are not listened to."""
+        return elapsed
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Probability of no change since the last visit."""

@@ -95,7 +95,8 @@ def test_what_is_measured_reaches_the_learner_once() -> None:
 
     after = updated_record(record, report, Upkeep())
 
-    assert after.beliefs == {"quality_gain": 0.25, "waited_seconds": 7.0, "page_quality": 3.0}
+    measured = {"quality_gain": 0.25, "waited_seconds": 7.0, "page_quality": 3.0}
+    assert after.beliefs == measured | {"seconds_between": 7.0}
     assert record.beliefs == {}
     first = updated_record(
         replace(record, last_visit_at=None), replace(report, outcome=Outcome.FIRST), Upkeep()

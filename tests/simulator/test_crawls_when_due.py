@@ -45,11 +45,9 @@ def test_signals_make_pages_due_earlier_by_what_they_are_worth() -> None:
 
     fetches = enter_when_due(contest, "greedy-ncis", options=PolicyOptions(threshold=0.8))
 
-    alone, worth = (float(each[0]) for each in (
-        Ncis().elapsed_at(instance.beliefs, 0.8),
-        Ncis().signal_seconds(instance.beliefs),
-    ))  # fmt: skip
-    first = max(1.5, alone - 2 * worth)
+    alone = Ncis().elapsed_at(instance.beliefs, 0.8)
+    first = max(1.5, float(Ncis().sooner(instance.beliefs, alone, np.full(1, 2.0))[0]))
+    alone = float(alone[0])
     assert fetches.times == pytest.approx([first, first + alone], rel=1e-5)
 
 

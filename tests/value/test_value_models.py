@@ -52,7 +52,7 @@ def value(model: ValueModel, beliefs: Beliefs, elapsed: float) -> float:
 
 def test_the_models_of_all_policies_are_examined() -> None:
     assert {type(policy_named(name).model) for name in ("greedy", "uniform")} <= set(MODELS)
-    assert set(METHODS) == {"value", "first_value", "elapsed_at", "signal_seconds", "freshness"}
+    assert set(METHODS) == {"value", "first_value", "elapsed_at", "sooner", "freshness"}
     assert len(MODELS) >= 15
 
 
@@ -130,13 +130,11 @@ def test_a_signal_brings_the_time_of_a_price_nearer_by_what_it_is_worth(
     price = share * value(model, beliefs, 1e9 / beliefs.change_rate[0])
     signalled = replace(beliefs, signals=beliefs.need("signals") + more)
     before, after = (float(model.elapsed_at(each, price)[0]) for each in (beliefs, signalled))
-    worth = float(more * model.signal_seconds(beliefs)[0])
+    sooner = float(model.sooner(beliefs, np.array([before]), np.array([float(more)]))[0])
 
-    assert worth >= 0
+    assert sooner <= before
     if before < np.inf:
-        assert after >= before - worth - 1e-6 * before
-        if worth < np.inf:
-            assert after == pytest.approx(max(before - worth, 0.0), rel=1e-6, abs=1e-6 * before)
+        assert after == pytest.approx(max(sooner, 0.0), rel=1e-6, abs=1e-6 * before)
 
 
 @each_model
@@ -180,7 +178,7 @@ def leaves_its_arguments_alone(model: ValueModel) -> None:
     model.value(beliefs, elapsed)
     model.first_value(beliefs)
     model.elapsed_at(beliefs, 1.0)
-    model.signal_seconds(beliefs)
+    model.sooner(beliefs, elapsed, np.ones(len(elapsed)))
     model.freshness(beliefs, elapsed)
 
 
@@ -190,7 +188,7 @@ def takes_no_pages(model: ValueModel) -> None:
         model.value(none, nothing),
         model.first_value(none),
         model.elapsed_at(none, 1.0),
-        model.signal_seconds(none),
+        model.sooner(none, nothing, nothing),
         model.freshness(none, nothing),
     )
     assert [len(answer) for answer in answers] == [0, 0, 0, 0, 0]
@@ -217,7 +215,8 @@ def needs_what_it_says_and_nothing_else(model: ValueModel) -> None:
     assert np.array_equal(model.value(enough, elapsed), model.value(beliefs, elapsed))
     assert np.array_equal(model.first_value(enough), model.first_value(beliefs))
     assert np.array_equal(model.elapsed_at(enough, 1.0), model.elapsed_at(beliefs, 1.0))
-    assert np.array_equal(model.signal_seconds(enough), model.signal_seconds(beliefs))
+    more = np.ones(len(elapsed))
+    assert np.array_equal(model.sooner(enough, elapsed, more), model.sooner(beliefs, elapsed, more))
     assert np.array_equal(model.freshness(enough, elapsed), model.freshness(beliefs, elapsed))
     for name in model.needs - {"poll_bound"}:  # missing if nothing is polled
         lacking = replace(beliefs, **{name: None})
