@@ -167,8 +167,9 @@ class Frontier:
 
     def start(self, price: float, now: float, *, floor: float) -> None:
         """Compute all waking times for a price known from earlier; called once after loading."""
-        self.price = self._table.usual_value = price
+        self.price = price
         self._floor = self._least(floor)
+        self._table.usual_value = max(price, self._floor)
         self._rung = max(price * 0.9, self._floor)
         for part in self._table.slices(_REKEY_SLICE):
             rows = np.arange(part.start, part.stop)
@@ -184,7 +185,7 @@ class Frontier:
     def chosen(self, value: float) -> None:
         """Note the value of a visit to a page with a copy: the price follows."""
         self.price += (value - self.price) * (0.05 if self.price else 1.0)
-        self._table.usual_value = self.price
+        self._table.usual_value = max(self.price, self._floor)
 
     def reprice(self, fetch_price: float) -> None:
         """A fetch has to be worth something else: all waking times are computed anew, bit by bit."""

@@ -74,7 +74,7 @@ class PageTable:
         self.weight: NDArray[np.float16]  #: of signals, in units of the mean signal; once they differ
         self.yield_rate: NDArray[np.float32]  #: prices of a visit that polls earn per second; once there are
         self.patience_seconds: NDArray[np.float32]  #: time after which a page is polled anyway; likewise
-        self.usual_value = 0.0  #: mean value of the visits chosen lately
+        self.usual_value = 0.0  #: mean value of the visits chosen lately, or the least that is worth one
         self.usual_wait = 1.0  #: seconds in which as many pages are visited as there are
         self._types: dict[str, Any] = dict(_COLUMNS)
         #: Columns that have the same number for all pages, and which; nan before there is a page.

@@ -168,6 +168,7 @@ def test_the_select_reactor_takes_pings_too(pages: Site, tmp_path: Path) -> None
     assert (
         pinged.submit(pages, *(f"/{'x' * 200}{number}" for number in range(500))) == 200
     )  # read in a thread
+    pinged.wait_for_fetches(pages, "/news", 2)  # meanwhile they are looked up
     done = pinged.stop()
 
     assert done.stat("freshness/signals/heard") == 1

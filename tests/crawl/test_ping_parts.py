@@ -2,6 +2,7 @@
 
 import hmac
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -14,14 +15,14 @@ from twisted.python.failure import Failure
 
 from scrapy_freshness.clock import ManualClock
 from scrapy_freshness.config import Config
-from scrapy_freshness.crawl.announcing import Announcements
+from scrapy_freshness.crawl.announcing import Announced
 from scrapy_freshness.crawl.known_hosts import KnownHosts
 from scrapy_freshness.crawl.ping_contract import Push
 from scrapy_freshness.crawl.pushed_pages import PushedPages, is_page
 from scrapy_freshness.crawl.submissions import Submissions
 from scrapy_freshness.crawl.subscriptions import Subscriptions
 from scrapy_freshness.errors import PingError
-from scrapy_freshness.model import PageRecord, Subscription
+from scrapy_freshness.model import PageRecord, SignalSource, Subscription
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import Planner
@@ -57,7 +58,12 @@ class World:
         page = PageRecord(page_id=0, fingerprint=fingerprint(Request(PAGE)), url=PAGE, host="a.example")
         self.planner.discover(page, 0.0)
         self.hosts = KnownHosts(self.planner, fingerprint)
-        self.announcements = Announcements(self.planner, fingerprint, self.stats)
+
+    def take(
+        self, entries: Sequence[Announced], source: SignalSource, *, told_by: int | None, now: float
+    ) -> None:
+        """Be told what the parts announce."""
+        self.stats.inc_value("freshness/announced", len(entries))
 
     def send(self, request: Request, host: str, now: float) -> bool:
         if self.has_place:
@@ -65,7 +71,7 @@ class World:
         return self.has_place
 
     def submissions(self) -> Submissions:
-        return Submissions({}, self.hosts, self.send, self.announcements, self.clock, self.stats)
+        return Submissions({}, self.hosts, self.send, self, self.clock, self.stats)
 
     def subscriptions(self, *allowed: str, base: str = "http://b.example/websub/") -> Subscriptions:
         patterns = [re.compile(each) for each in allowed]

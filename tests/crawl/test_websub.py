@@ -210,7 +210,7 @@ def test_another_public_address_means_another_subscription(
 def test_what_is_gone_is_unsubscribed(site: Site, hub: WebSubHub, tmp_path: Path, gone: Answer) -> None:
     site.pages["/"] = Answer(html("/news"))
     site.pages["/news"] = naming(site, hub, "/news")
-    busy = {"FRESHNESS_POLICY": "greedy-ncis", "FRESHNESS_THRESHOLD": 0, "FRESHNESS_ANNOUNCED_PAGES": False}
+    busy = {"FRESHNESS_POLICY": "greedy-ncis", "FRESHNESS_THRESHOLD": 0}
     busy |= {"FRESHNESS_PRIOR_CHANGED_AFTER": "1s", "FRESHNESS_PRIOR_UNCHANGED_AFTER": "10s"}
     pinged = subscribed_crawl(tmp_path, site, **busy)
     wait_for_subscriber(pinged, hub, site.url("/news"))
@@ -257,7 +257,7 @@ def test_entries_of_a_pushed_feed_are_signals_for_their_pages(
     site.pages["/"] = changing("/feed", "/1", "/2")
     site.pages["/1"] = site.pages["/2"] = changing()
     site.pages["/feed"] = Answer(feed(site, hub, "/1"), headers={"Content-Type": ATOM})
-    busy = {"FRESHNESS_POLICY": "greedy-ncis", "FRESHNESS_THRESHOLD": 0}
+    busy = {"FRESHNESS_POLICY": "greedy-ncis", "FRESHNESS_THRESHOLD": 0, "FRESHNESS_ANNOUNCED_PAGES": False}
     busy |= {"FRESHNESS_PRIOR_CHANGED_AFTER": "1s", "FRESHNESS_PRIOR_UNCHANGED_AFTER": "10s"}
     pinged = subscribed_crawl(tmp_path, site, **busy)
     wait_for_subscriber(pinged, hub, site.url("/feed"))
