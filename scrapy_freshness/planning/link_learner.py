@@ -52,15 +52,22 @@ class LinkLearner(AroundRates):
 
     def learn(self, pages: Sequence[PageRecord]) -> Columns:
         """Link rates of the sources among these pages; profits and decays stay as they are."""
-        found, seconds = poll_columns([page.polls for page in pages])
-        rates = link_rates(found, seconds, last_polls=self._last_polls).rate
-        is_source = np.array([page.kind is PageKind.SOURCE for page in pages])
-        before = [self._expected(page) for page in pages]
-        return self._rates.learn(pages) | {
-            "link_rate": np.where(is_source, rates, 0.0),
-            "profit": np.array([each["profit"] for each in before]),
-            "decay": np.array([each["decay"] for each in before]),
-        }
+        known = self._rates.learn(pages)
+        link_rate, profit, decay = np.zeros(len(pages)), np.zeros(len(pages)), np.full(len(pages), _SLOWEST)
+        # Most pages are no sources and were found on none: they do not fade.
+        rows = [
+            row
+            for row, page in enumerate(pages)
+            if page.kind is PageKind.SOURCE or page.beliefs.get("profit")
+        ]
+        if rows:
+            before = [self._expected(pages[row]) for row in rows]
+            profit[rows], decay[rows] = ([each[name] for each in before] for name in ("profit", "decay"))
+        sources = [row for row in rows if pages[row].kind is PageKind.SOURCE]
+        if sources:
+            found, seconds = poll_columns([pages[row].polls for row in sources])
+            link_rate[sources] = link_rates(found, seconds, last_polls=self._last_polls).rate
+        return known | {"link_rate": link_rate, "profit": profit, "decay": decay}
 
     def _expected(self, page: PageRecord) -> dict[str, float]:
         """Link rate, profit and decay of a page by its kind, or as it was found."""

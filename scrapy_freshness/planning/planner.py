@@ -393,7 +393,7 @@ class Planner:
             self._closed.append((row, after))
             # Pages just visited are worth least: some of them may wait to be settled together, unless there
             # are so few that they are soon due again. Not sources, which may be polled all the time.
-            enough = min(64, max(1, (len(table) - 64) // 16))
+            enough = min(128, max(1, (len(table) - 64) // 16))
             if after.kind is PageKind.SOURCE or len(self._closed) >= enough:
                 self.settle(report.at)
             return
