@@ -184,7 +184,8 @@ def first_belief(heard: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
     >>> [each.tolist() for each in first_belief(np.array([True, True, False, False]))]
     [[0.6, 0.5, 0.5, 0.5], [0.25, 0.25, 0.00025, 0.00025]]
     """
-    precision = np.array([_FIRST_PRECISION.get(source, _USUAL_PRECISION) for source in SignalSource])
+    known = np.array([_FIRST_PRECISION.get(source, _USUAL_PRECISION) for source in SignalSource])
+    precision = np.where(heard, known, _USUAL_PRECISION)
     recall = np.where(heard, _FIRST_RECALL / max(1, int(heard.sum())), _SILENT_RECALL / N_SOURCES)
     return precision, recall
 

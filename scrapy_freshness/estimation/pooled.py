@@ -131,11 +131,11 @@ class Pooled:
         change = _parts(present, len(groups)) - _parts(previous, len(groups))
         n_more = np.rint(change.sum(axis=1))
         for rows in self._levels(groups, create=True):
-            distinct, member = np.unique(rows, return_inverse=True)
-            belongs = (member == np.arange(len(distinct))[:, None]).astype(np.float64)
+            np.add.at(self._sums, rows, change)
+            np.add.at(self._members, rows, n_more)
             # Rounding must not leave less than nothing.
-            self._sums[distinct] = np.maximum(self._sums[distinct] + belongs @ change, 0)
-            self._members[distinct] = np.maximum(self._members[distinct] + belongs @ n_more, 0)
+            self._sums[rows] = np.maximum(self._sums[rows], 0)
+            self._members[rows] = np.maximum(self._members[rows], 0)
         self._sums[_NOTHING], self._members[_NOTHING] = 0, 0
 
     def state(self, groups: Iterable[Group] | None = None) -> dict[Group, bytes]:
@@ -153,7 +153,7 @@ class Pooled:
             if len(packed) != 4 * (N_RATES + 1):
                 continue  # of another version, or damaged
             numbers = np.frombuffer(packed, "<f4").astype(np.float64)
-            if (row := self._row(group, create=True)) != _NOTHING:
+            if (row := self._row(group)) != _NOTHING:
                 self._members[row], self._sums[row] = numbers[0], numbers[1:]
 
     def _priors(
@@ -173,18 +173,18 @@ class Pooled:
 
     def _levels(self, groups: Sequence[Group], *, create: bool) -> list[NDArray[np.intp]]:
         """Rows of the groups that the pages are in, from the outermost in."""
-        depth = max(map(len, groups), default=0)
-        return [
-            np.array(
-                [self._row(group[:level], create) if level <= len(group) else _NOTHING for group in groups],
-                np.intp,
-            )
-            for level in range(depth + 1)
-        ]
+        depth, known, levels = max(map(len, groups), default=0), self._rows.get, []
+        for level in range(depth + 1):
+            rows = [known(group[:level], _NOTHING) if level <= len(group) else _NOTHING for group in groups]
+            if create and _NOTHING in rows:
+                rows = [self._row(group[:level]) if level <= len(group) else _NOTHING for group in groups]
+            levels.append(np.array(rows, np.intp))
+        return levels
 
-    def _row(self, group: Group, create: bool) -> int:
+    def _row(self, group: Group) -> int:
+        """Row of a group, which is made if there is none and there may be more."""
         row = self._rows.get(group, _NOTHING)
-        if row == _NOTHING and create and len(self._rows) < self._max_groups:
+        if row == _NOTHING and len(self._rows) < self._max_groups:
             row = self._rows[group] = len(self._rows) + 1
             if row == len(self._members):
                 self._sums = np.concatenate([self._sums, np.zeros_like(self._sums)])

@@ -68,9 +68,9 @@ class Frontier:
         never_visited = np.isnan(elapsed)
         elapsed[never_visited] = 0.0
         values = self._model.value(beliefs, elapsed)
-        if never_visited.any():
-            first_values = self._model.first_value(beliefs) * table.first_factor[rows]
-            values = np.where(never_visited, first_values, values)
+        new = never_visited.nonzero()[0]
+        if len(new):
+            values[new] = self._model.first_value(beliefs.at(new)) * table.first_factor[rows[new]]
         # A tombstone is worth exactly a crawl when the time of its next check has come. So is a poll of what
         # has tried our patience.
         due = max(self.price, self._floor)

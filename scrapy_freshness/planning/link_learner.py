@@ -14,12 +14,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_freshness.estimation.links import LAST_POLLS, link_rates
 from scrapy_freshness.estimation.polls import poll_columns
 from scrapy_freshness.model import PageKind, PageRecord
 from scrapy_freshness.planning.learner import AroundRates, Columns, Learner
 from scrapy_freshness.planning.learning import group_name, groups_named
+
+FloatArray = NDArray[np.float64]
 
 #: Decay of what does not fade within a human life.
 _SLOWEST = 1e-12
@@ -86,18 +89,31 @@ class LinkLearner(AroundRates):
 
     def learn(self, pages: Sequence[PageRecord]) -> Columns:
         """Link rates of the sources among these pages; profits and decays stay as they are."""
-        found, seconds = poll_columns([page.polls for page in pages])
-        is_source = np.array([page.kind is PageKind.SOURCE for page in pages])
-        usual = np.array([self._mean_rate(page.host) for page in pages])
+        known = self._rates.learn(pages)
+        link_rate, profit, decay = np.zeros(len(pages)), np.zeros(len(pages)), np.full(len(pages), _SLOWEST)
+        # Most pages are no sources and were found on none: they do not fade.
+        rows = [
+            row
+            for row, page in enumerate(pages)
+            if page.kind is PageKind.SOURCE or page.beliefs.get("profit")
+        ]
+        if rows:
+            before = [self._expected(pages[row]) for row in rows]
+            profit[rows], decay[rows] = ([each[name] for each in before] for name in ("profit", "decay"))
+        sources = [row for row in rows if pages[row].kind is PageKind.SOURCE]
+        if sources:
+            link_rate[sources] = self._polled([pages[row] for row in sources])
+        return known | {"link_rate": link_rate, "profit": profit, "decay": decay}
+
+    def _polled(self, sources: Sequence[PageRecord]) -> FloatArray:
+        """Link rates of sources that have just been polled, which others learn from."""
+        found, seconds = poll_columns([page.polls for page in sources])
+        usual = np.array([self._mean_rate(page.host) for page in sources])
         rates = link_rates(found, seconds, last_polls=self._last_polls, unknown_rate=usual).rate
-        for number in np.flatnonzero(is_source & (seconds > 0).any(axis=1)).tolist():
-            self._teach(pages[number], float(rates[number]), is_new=np.count_nonzero(seconds[number]) == 1)
-        before = [self._expected(page) for page in pages]
-        return self._rates.learn(pages) | {
-            "link_rate": np.where(is_source, rates, 0.0),
-            "profit": np.array([each["profit"] for each in before]),
-            "decay": np.array([each["decay"] for each in before]),
-        }
+        for page, rate, polls in zip(sources, rates.tolist(), np.count_nonzero(seconds, axis=1), strict=True):
+            if polls:
+                self._teach(page, rate, is_new=polls == 1)
+        return rates
 
     def expect(self, seconds_between_visits: float) -> None:
         """Before anything is known, many links are expected in that time."""

@@ -52,18 +52,17 @@ class SignalLearner(AroundRates):
         """Rates of the pages and of their signals; the pages of a host learn from each other."""
         known = self._rates.learn(pages)
         self._listen(pages, known["change_rate"])
-        found = known | self._by_trust(pages, known["change_rate"])
         rows = np.array([number for number, page in enumerate(pages) if page.host in self._hosts], np.intp)
-        if len(rows):
-            heard = self._fitted([pages[row] for row in rows], known["change_rate"][rows])
-            if "mean_rate" in known:
-                # Visits that follow signals find more changes than the page's rate would explain.
-                heard["mean_rate"] = (
-                    known["mean_rate"][rows] * heard["change_rate"] / known["change_rate"][rows]
-                )
-            for name, column in heard.items():
-                found[name] = found[name].copy()
-                found[name][rows] = column
+        if not len(rows):
+            return known | _never_heard(known["change_rate"])
+        found = known | self._by_trust(pages, known["change_rate"])
+        heard = self._fitted([pages[row] for row in rows], known["change_rate"][rows])
+        if "mean_rate" in known:
+            # Visits that follow signals find more changes than the page's rate would explain.
+            heard["mean_rate"] = known["mean_rate"][rows] * heard["change_rate"] / known["change_rate"][rows]
+        for name, column in heard.items():
+            found[name] = found[name].copy()
+            found[name][rows] = column
         return found
 
     def deaf_seconds(self, host: str) -> tuple[float, ...]:
@@ -150,6 +149,13 @@ def hosts_heard(groups: Mapping[str, bytes]) -> dict[str, HostSignals]:
     """What is kept of the signals of hosts; what cannot be read is left out."""
     found = {host: HostSignals.unpack(state) for (host, *_), state in groups_named("signals", groups).items()}
     return {host: state for host, state in found.items() if state is not None}
+
+
+def _never_heard(rate: FloatArray) -> Columns:
+    """Recall and false rate of pages whose hosts were never heard; their signals weigh alike."""
+    precision, recall = _NEVER_HEARD
+    total = np.full(len(rate), recall.sum())
+    return {"recall": total, "false_rate": total * rate * (1 - precision[0]) / precision[0]}
 
 
 def _as_one(rate: FloatArray, recall: FloatArray, false_rate: FloatArray, exponent: FloatArray) -> Columns:

@@ -117,7 +117,9 @@ class PageTable:
         self.change_rate[rows] = np.where(pages.change_rate > 0, pages.change_rate, prior["change_rate"])
         self._uniform = dict.fromkeys(self._beliefs, np.float32(np.nan))
         for name in (*self._beliefs, *(WEIGHTS if self.listens else ())):
-            usual = prior.get(name, self._unknown[name])
+            usual: Any = prior.get(name, self._unknown[name])
+            if name == "false_rate":  # in proportion to the page's own rate
+                usual = usual * (self.change_rate[rows] / np.float32(prior["change_rate"]))
             known = pages.beliefs.get(name)
             self.believe(rows, {name: usual if known is None else np.where(np.isnan(known), usual, known)})
         if (pages.kind >= _FIRST_POLLED).any():
@@ -188,7 +190,7 @@ class PageTable:
                 getattr(self, name)[rows] = beliefs[name]
         if self.listens:
             for source, name in enumerate(WEIGHTS):
-                if name in beliefs and (self.tells_sources or np.any(np.asarray(beliefs[name]) != 1)):
+                if name in beliefs and (self.tells_sources or not _is_one(beliefs[name])):
                     self._make_room("weight", np.dtype((np.float16, N_SOURCES)), 1.0)
                     self.weight[rows, source] = beliefs[name]
 
@@ -310,6 +312,11 @@ class PageTable:
                 longer[: self.size] = column
                 setattr(self, name, longer)
         self._room = min(len(getattr(self, name)) for name in self._types)
+
+
+def _is_one(weights: Any) -> bool:
+    """Whether all weights are 1, as exactly as they are kept."""
+    return bool((np.asarray(weights, np.float16) == 1).all())
 
 
 def priority_factor(priority: NDArray[np.int32]) -> NDArray[np.float64]:

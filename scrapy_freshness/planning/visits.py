@@ -318,6 +318,8 @@ def heard_before(record: PageRecord) -> tuple[float | None, Heard]:
     Known to the learner only, right after the visit; None if the page had not been visited before.
     """
     known = record.beliefs
+    if "signals_between" not in known:
+        return known.get("seconds_between"), NOTHING_HEARD
     signals, late = (tuple(int(known.get(name, 0)) for name in names) for names in (_HEARD, _LATE))
     only = known.get("only_signal")
     return known.get("seconds_between"), Heard(signals, late, None if only is None else int(only))
@@ -331,6 +333,7 @@ def _measured(record: PageRecord, report: Report) -> dict[str, float]:
     if record.last_visit_at is not None and report.heard is not NOTHING_HEARD:
         counts = zip(_HEARD + _LATE, report.heard.signals + report.heard.late, strict=True)
         found.update((name, float(count)) for name, count in counts if count)
+        found["signals_between"] = float(sum(report.heard.signals + report.heard.late))
         if report.heard.only is not None:
             found["only_signal"] = float(report.heard.only)
     if report.page_quality is not None:

@@ -172,20 +172,26 @@ def _first_value(beliefs: Beliefs) -> FloatArray:
 def _elapsed_at(beliefs: Beliefs, price: float) -> FloatArray:
     pages = _Pages.of(beliefs)
     goal = price / beliefs.importance  # of V/mu
-    guess = np.sqrt(2 * goal / pages.rate)
-    late = (pages.gained(pages.begin(np.ones(1))) < goal).nonzero()[0]
+    aged = _time_without_signals(pages, goal, np.sqrt(2 * goal / pages.rate))
+    late = (aged > pages.begin(np.ones(1))).nonzero()[0]
     if len(late):
-        goal[late], guess[late] = _goal_without_signals(pages.at(late), goal[late])
+        some = pages.at(late)
+        aged[late] = _time_without_signals(some, *_goal_without_signals(some, goal[late]))
+    return np.maximum(_rejuvenated(pages, aged, beliefs.need("signals")), 0.0)
+
+
+def _time_without_signals(pages: _Pages, goal: FloatArray, guess: FloatArray) -> FloatArray:
+    """When G reaches a goal; inf if it does not within the horizon."""
 
     def growth(rows: Rows, time: FloatArray) -> tuple[FloatArray, FloatArray]:
         gained, slope = doubtful_gain(pages.rate[rows], pages.doubt[rows], time)
         return gained / goal[rows], slope / goal[rows]
 
-    bound = pages.gained(np.full(len(beliefs), HORIZON_SECONDS)) / goal
+    bound = pages.gained(np.full(len(goal), HORIZON_SECONDS)) / goal
     guess = np.where(np.isfinite(guess), np.clip(guess, 1e-250, HORIZON_SECONDS), 1.0)
-    aged = first_crossing(growth, np.zeros(len(beliefs)), bound, 1.0, guess)
-    aged[goal < _NOTHING] = 0.0
-    return np.maximum(_rejuvenated(pages, aged, beliefs.need("signals")), 0.0)
+    time = first_crossing(growth, np.zeros(len(goal)), bound, 1.0, guess)
+    time[goal < _NOTHING] = 0.0
+    return time
 
 
 def _sooner(beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:

@@ -45,7 +45,7 @@ def visited(
             counts = (announced + rng.poisson(false_rates * seconds)).tolist()
             record.signalled = extended_counts(record.signalled, record.history, changes > 0, counts)
             record.history = extended(record.history, seconds, changes > 0)
-            record.beliefs = {"seconds_between": seconds} | {
+            record.beliefs = {"seconds_between": seconds, "signals_between": sum(counts)} | {
                 f"heard_{source}": count for source, count in enumerate(counts)
             }
         found = learner.learn(pages)
