@@ -298,7 +298,7 @@ def test_a_callback_that_is_gone_suspends_its_pages(site: Site, tmp_path: Path) 
 
     renamed = spider.replace("parse_detail", "parse_page")
     site.pages["/"] = html(text="so that the callback runs")
-    done = crawl(tmp_path, site.url(), spider=renamed, seconds=3)
+    done = crawl(tmp_path, site.url(), spider=renamed, seconds=5)
 
     assert done.stat("freshness/callback_missing") == 1
     assert "waits until the spider yields it again" in done.log

@@ -589,7 +589,7 @@ def test_every_reactor_will_do(site: Site, tmp_path: Path) -> None:
             tmp_path / name,
             site.url(f"/{name}/"),
             process_class=process_class,
-            settings={"CLOSESPIDER_TIMEOUT": 2, **settings},
+            settings={"CLOSESPIDER_TIMEOUT": 3, **settings},
         )
     for name, each in running.items():
         done = each.wait()
