@@ -13,8 +13,11 @@ from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.units import (
     REMEDY,
     amount,
+    base_url,
     choice,
     duration,
+    endpoint,
+    keys_of_hosts,
     patterns,
     positive_int,
     rate,
@@ -134,6 +137,20 @@ class Config:
         "Policies echo-*: how often the schedule of all sources is made anew.",
         name="REPRICE_INTERVAL",
     )
+    signals: bool = setting(
+        True, switch, "Whether sitemaps and feeds are looked for, and polled for what they say about pages."
+    )
+    signal_sources: tuple[str, ...] = setting(
+        (), words, "URLs of sitemaps and feeds that are polled however little they yield."
+    )
+    signal_sources_deny: tuple[re.Pattern[str], ...] = setting(
+        (), patterns, "Regular expressions; sitemaps and feeds whose URLs match one are not polled."
+    )
+    announced_pages: bool = setting(
+        True,
+        switch,
+        "Whether new pages that sitemaps, feeds and pings name are visited if the spider would take them.",
+    )
     estimator: str = setting(
         "pooled",
         choice("mle", "pooled"),
@@ -223,6 +240,33 @@ class Config:
     visit_log_seconds: float = setting(
         "90d", duration, "How long single visits are kept in the database; 0 keeps all.", name="VISIT_LOG"
     )
+    ping_listen: tuple[str, int] | None = setting(
+        "", endpoint, "Address and port on which pings (IndexNow, WebSub) are taken; empty for none."
+    )
+    ping_url: str = setting(
+        "", base_url, "URL under which others reach this address; without it there is no WebSub."
+    )
+    ping_keys: dict[str, str] = setting(
+        {}, keys_of_hosts, "Host to IndexNow key; the keys of other hosts are read from their key files."
+    )
+    ping_hubs: tuple[re.Pattern[str], ...] = setting(
+        (), patterns, "Regular expressions; if any are given, only WebSub hubs matching one are asked."
+    )
+    ping_lease_seconds: float = setting(
+        "10d",
+        duration,
+        "How long a WebSub subscription is asked for before it is renewed.",
+        name="PING_LEASE",
+    )
+    pings_per_second: float = setting(
+        "10/s",
+        rate,
+        "Pings that one sender may send; all together may send ten times as many.",
+        name="PING_RATE",
+    )
+    ping_timeout_seconds: float = setting(
+        "10s", duration, "How long a ping may take to arrive.", name="PING_TIMEOUT"
+    )
     plain_scheduler: str = setting(
         "scrapy.core.scheduler.Scheduler",
         text,
@@ -239,6 +283,13 @@ class Config:
         self._check("profit", self.profit > 0, "above 0", "")
         self._check("crawl_cost", self.crawl_cost > 0, "above 0", "")
         self._check("stale_risk", self.stale_risk < 1, "below 1", "")
+        self._check("ping_lease_seconds", self.ping_lease_seconds >= 1, "at least 1")
+        self._check("ping_timeout_seconds", self.ping_timeout_seconds > 0, "above 0")
+        if self.ping_url and self.ping_listen is None:
+            raise ConfigError(
+                f"FRESHNESS_PING_URL cannot be {self.ping_url!r} without an address to listen on: "
+                'write FRESHNESS_PING_LISTEN, such as "127.0.0.1:8099"'
+            )
         self._check("flush_seconds", self.flush_seconds > 0, "above 0")
         self._check("backoff_seconds", self.backoff_seconds > 0, "above 0")
         self._check(

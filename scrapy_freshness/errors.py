@@ -30,8 +30,12 @@ class TraceError(FreshnessError, ValueError):
 
 
 class PingError(FreshnessError, ValueError):
-    """A ping cannot be accepted; `status` is the HTTP status that says so to its sender."""
+    """A ping cannot be accepted; `status` is the HTTP status that says so to its sender.
 
-    def __init__(self, status: int, reason: str) -> None:
+    `counted_as` is the word under which it appears in the stats.
+    """
+
+    def __init__(self, status: int, reason: str, counted_as: str = "malformed") -> None:
         super().__init__(reason)
         self.status = status
+        self.counted_as = counted_as

@@ -26,6 +26,13 @@ class PageKind(IntEnum):
 
     PAGE = 0  #: its own content
     SOURCE = 1  #: the links that it shows
+    SITEMAP = 2  #: what it says about other pages; it has no callback
+    FEED = 3  #: the same
+
+    is_polled: bool  #: whether it is fetched for what it says about others, and the spider does not see it
+
+    def __init__(self, number: int) -> None:
+        self.is_polled = number >= 2  # no property: it is asked for several times at every visit
 
 
 class SignalSource(IntEnum):
@@ -136,6 +143,53 @@ class VisitRecord:
     divergence: float | None = None  #: from the copy before, 0 to 1
     body_bytes: int = 0
     latency_seconds: float | None = None
+    answers_signals: bool = False  #: signals of the page wait for what a visit finds
+
+
+@dataclass(slots=True, kw_only=True)
+class SourceRecord:
+    """What is kept about a page that says something about others, beside its record as a page."""
+
+    page_id: int
+    url: str
+    kind: PageKind
+    found: str  #: how: setting, robots, usual, index, page, header
+    found_on: str = ""  #: URL of what named it
+    is_pinned: bool = False  #: by a setting; never given up
+    depth: int = 0  #: sitemap indexes above it
+    hosts: tuple[str, ...] = ()  #: beside its own, hosts that have named it and that it may speak for
+    format: str = ""  #: what it turned out to be at the last poll
+    verdict: str = ""  #: whether its dates can be signals
+    entries: int = 0  #: at the last poll
+    polls: int = 0
+    new_pages: int = 0  #: that its polls have found
+    signals: int = 0  #: that its polls have brought, as far as they were heard
+    barren: int = 0  #: polls in a row that brought neither
+    last_poll_at: float | None = None
+    last_yield: float = 0.0  #: what the last poll was worth, in prices of a visit
+    oddities: dict[str, int] = field(default_factory=dict)  #: at the last poll, by name
+    hub: str | None = None  #: takes WebSub subscriptions
+    topic: str | None = None  #: the address under which the hub knows it
+    seen: bytes | None = None  #: signals.seen, of the last poll; None: as stored
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class SignalRecord:
+    """One line of the log of signals: somebody has said that a page may have changed."""
+
+    page_id: int
+    source: SignalSource
+    told_by: int | None  #: page id of the sitemap or feed, None if it was no page
+    heard_at: float
+    claimed_at: float | None  #: when the page is said to have changed, at the latest
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class WaitingSignals:
+    """Signals that no visit has answered yet; one element a signal."""
+
+    page_id: NDArray[np.int64]
+    source: NDArray[np.uint8]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -151,6 +205,27 @@ class CrawlState:
 
 
 @dataclass(slots=True, kw_only=True)
+class Subscription:
+    """What a hub was asked to send (WebSub), and until when it does."""
+
+    token: str  #: last part of the callback's address; hard to guess
+    callback: str  #: the whole address to which the hub sends
+    topic: str  #: address of what is subscribed to
+    hub: str
+    secret: str  #: with which the hub signs what it sends
+    found_at: str  #: the page or feed that names the hub
+    lease_seconds: float = 0.0  #: how long the hub granted it the last time
+    expires_at: float = 0.0  #: end of the lease; 0 until the hub has confirmed it
+    next_try_at: float = 0.0  #: before that, the hub is not asked (again)
+    failures: int = 0  #: requests to the hub in a row that were not confirmed
+    is_asked: bool = False  #: a request is with the hub, which may ask whether it was meant
+    is_ending: bool = False  #: it is to be given up
+    last_push_at: float = 0.0
+    digests: bytes = b""  #: of what was pushed lately, 8 bytes each, latest last
+    seen: bytes = b""  #: signals.seen: entries of the feed as it was pushed last
+
+
+@dataclass(slots=True, kw_only=True)
 class Batch:
     """What one flush writes, in one transaction."""
 
@@ -159,7 +234,11 @@ class Batch:
     visits: list[VisitRecord] = field(default_factory=list)
     fetches: dict[tuple[int, str], int] = field(default_factory=dict)  #: (minute, kind of fetch) -> how many
     groups: dict[str, bytes] = field(default_factory=dict)  #: name -> what was learned of a group of pages
+    subscriptions: dict[str, Subscription | None] = field(default_factory=dict)  #: by token; None if it ended
+    sources: list[SourceRecord] = field(default_factory=list)
+    signals: list[SignalRecord] = field(default_factory=list)
     state: CrawlState | None = None
 
     def __bool__(self) -> bool:
-        return bool(self.pages or self.hosts or self.visits or self.fetches or self.groups)
+        known = self.pages or self.hosts or self.groups or self.sources or self.subscriptions
+        return bool(known or self.visits or self.signals or self.fetches)

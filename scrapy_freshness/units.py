@@ -110,6 +110,42 @@ def selectors(value: Any) -> dict[str, tuple[str, ...]]:
     return {str(domain): words(chosen) for domain, chosen in value.items()}
 
 
+def endpoint(value: Any) -> tuple[str, int] | None:
+    """Parse an address and a port to listen on; None for nothing.
+
+    >>> endpoint("127.0.0.1:8099"), endpoint("[::1]:0"), endpoint("")
+    (('127.0.0.1', 8099), ('::1', 0), None)
+    """
+    if value in ("", None):
+        return None
+    match = re.fullmatch(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/\[\]]+)):(\d{1,5})", str(value).strip())
+    if match is None or int(match[3]) > 65_535:
+        raise ValueError
+    return match[1] or match[2], int(match[3])
+
+
+def base_url(value: Any) -> str:
+    """Parse the URL that paths are appended to; the empty string stays one.
+
+    >>> base_url("https://crawler.example/pings/")
+    'https://crawler.example/pings'
+    """
+    written = text(value).strip()
+    if written and not re.fullmatch(r"(?i:https?)://[^\s/?#@]+(?:/[^\s?#]*)?", written):
+        raise ValueError
+    return written.rstrip("/")
+
+
+def keys_of_hosts(value: Any) -> dict[str, str]:
+    """Parse a mapping of host to IndexNow key."""
+    if not isinstance(value, Mapping):
+        raise ValueError
+    keys = {str(host).lower(): str(key) for host, key in value.items()}
+    if not all(re.fullmatch(r"[A-Za-z0-9-]{8,128}", key) for key in keys.values()):
+        raise ValueError
+    return keys
+
+
 def choice(*options: str) -> Callable[[Any], str]:
     """Make a parser that takes one of *options*."""
 
@@ -175,4 +211,7 @@ REMEDY: dict[Callable[[Any], Any], str] = {
     patterns: "write a list of regular expressions",
     selectors: 'write a dict of domain to CSS selectors such as {"example.com": ["main"]}',
     text: "write a string",
+    endpoint: 'write an address and a port such as "127.0.0.1:8099"',
+    base_url: 'write a URL such as "https://crawler.example/pings", without query',
+    keys_of_hosts: 'write a dict of host to key, 8 to 128 letters, digits or hyphens: {"a.example": "..."}',
 }

@@ -53,6 +53,10 @@ SETTINGS = {
     "profit": ([(2, 2.0)], [0, -1]),
     "profit_life_seconds": ([("6h", 21600.0)], [0, "x"]),
     "reprice_seconds": ([("5min", 300.0)], [0, "x"]),
+    "signals": ([("0", False)], ["perhaps"]),
+    "signal_sources": ([(["http://a.example/f"], ("http://a.example/f",))], [[1]]),
+    "signal_sources_deny": ([("/f", (re.compile("/f"),))], ["*"]),
+    "announced_pages": ([("0", False)], ["some"]),
     "estimator": ([("pooled", "pooled"), ("mle", "mle")], ["guess"]),
     "stop_when": ([("idle", "idle"), ("never", "never")], ["later", True]),
     "skip_unchanged": ([("0", False)], ["sometimes"]),
@@ -80,6 +84,19 @@ SETTINGS = {
     "backoff_max_seconds": ([("6s", 6.0)], ["4s"]),
     "flush_seconds": ([("500s", 500.0)], [0, "often"]),
     "cache_pages": ([(1, 1)], [0]),
+    "ping_listen": (
+        [("127.0.0.1:8099", ("127.0.0.1", 8099)), ("[::1]:0", ("::1", 0)), ("", None)],
+        ["8099", "127.0.0.1", "127.0.0.1:99999", "http://127.0.0.1:80", 8099],
+    ),
+    "ping_url": ([("", "")], ["crawler.example", "ftp://a.example/", "https://a.example/?b", 5]),
+    "ping_keys": (
+        [({"A.example": "0123-4567"}, {"a.example": "0123-4567"})],
+        ["key", {"a.example": "short"}],
+    ),
+    "ping_hubs": ([("^https://hub", (re.compile("^https://hub"),))], ["*"]),
+    "ping_lease_seconds": ([("1d", 86400.0)], [0, "x"]),
+    "pings_per_second": ([("60/min", 1.0)], [0, "x"]),
+    "ping_timeout_seconds": ([("2s", 2.0)], [0, "x"]),
     "visit_log_seconds": ([(0, 0.0), ("1w", 604800.0)], ["-1d"]),
 }
 ACCEPTED = [(name, *pair) for name, (accepted, _) in SETTINGS.items() for pair in accepted]
@@ -153,6 +170,15 @@ def test_every_setting_has_a_sentence_of_help(name: str, default: object, help_:
     assert re.fullmatch(r"[A-Z\"].*\.", help_)
     assert "\n" not in help_
     assert len(help_) >= 20
+
+
+def test_a_public_address_needs_one_to_listen_on() -> None:
+    settings = {"FRESHNESS_PING_URL": "https://crawler.example/pings/"}
+    with pytest.raises(ConfigError, match=r"FRESHNESS_PING_URL .* write FRESHNESS_PING_LISTEN"):
+        Config.from_settings(settings)
+
+    config = Config.from_settings({**settings, "FRESHNESS_PING_LISTEN": "127.0.0.1:8099"})
+    assert config.ping_url == "https://crawler.example/pings"
 
 
 def test_setting_names_are_unique() -> None:

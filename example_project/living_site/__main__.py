@@ -1,17 +1,19 @@
 """`python -m living_site`: run the living site until it is interrupted."""
 
 import argparse
+import json
 import signal
 import sys
 import threading
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 
-from living_site.parameters import Character, WorldParameters, characters_for
+from living_site.parameters import Character, Manner, WorldParameters, characters_for
 from living_site.running import RunningSite
-from living_site.world import DEFAULT_PORT
+from living_site.sayings import announcing_hosts, signal_truth
+from living_site.world import DEFAULT_PORT, World
 
-NUMBERS = [field for field in fields(WorldParameters) if field.name != "characters"]
+NUMBERS = [field for field in fields(WorldParameters) if field.name not in ("characters", "sitemaps")]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -21,14 +23,23 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         characters = options.characters or characters_for(options.hosts)
         numbers = {field.name: getattr(options, field.name) for field in NUMBERS}
-        parameters = WorldParameters(characters=characters, **numbers)
+        parameters = WorldParameters(characters=characters, sitemaps=options.sitemaps, **numbers)
     except ValueError as error:
         parser.error(str(error))
+    if options.signal_truth is not None:
+        print_signal_truth(World(parameters, options.port), options.signal_truth)
+        return 0
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     try:
-        with RunningSite(parameters, port=options.port, log_path=options.log) as site:
+        with RunningSite(
+            parameters,
+            port=options.port,
+            log_path=options.log,
+            with_hub=options.websub,
+            indexnow_url=options.indexnow,
+        ) as site:
             print(*site.root_urls, sep="\n")
             print(
                 f"{len(site.world.documents)} documents on {len(site.root_urls)} hosts,"
@@ -43,6 +54,15 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"living_site: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def print_signal_truth(world: World, seconds: float) -> None:
+    """Print a JSON object for each announcing host: how true its announcements are, up to a time."""
+    for host in announcing_hosts(world):
+        truth = signal_truth(world, host, 0.0, seconds)
+        told = {"host": host.address, "manner": host.manner, **asdict(truth)}
+        ratios = {"precision": truth.precision, "recall": truth.recall}
+        print(json.dumps(told | {name: None if ratio != ratio else ratio for name, ratio in ratios.items()}))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -61,6 +81,25 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--log", type=Path, metavar="FILE", help="write every request to this JSON Lines file"
+    )
+    parser.add_argument(
+        "--sitemaps",
+        type=lambda text: tuple(map(Manner, text.split(","))),
+        default=(Manner.PERFECT,),
+        help=f"how announcing hosts announce changes, in turn, separated by commas: {', '.join(Manner)}",
+    )
+    parser.add_argument("--websub", action="store_true", help="have a hub that sends changes to subscribers")
+    parser.add_argument(
+        "--indexnow",
+        metavar="URL",
+        default="",
+        help="submit the changes of announcing hosts to this endpoint",
+    )
+    parser.add_argument(
+        "--signal-truth",
+        type=float,
+        metavar="SECONDS",
+        help="print how true announcements are from the start up to this time, and end",
     )
     parser.add_argument("--seconds", type=float, help="stop after this time")
     for field in NUMBERS:

@@ -6,6 +6,7 @@ from email.utils import formatdate
 
 from living_site.model import Document, Host, Hub, Post
 from living_site.parameters import Character
+from living_site.sayings import claimed_at
 from living_site.wire import Answer
 from living_site.world import World
 
@@ -15,8 +16,13 @@ SITEMAPS = {f"/sitemap-{name}.xml.gz": f"/{name}/" for name in SITEMAP_NAMES}
 SITEMAP_NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
-def announcement(world: World, host: Host, path: str, time: float, epoch: float) -> Answer | None:
-    """Return the robots.txt, sitemap or feed at a path of a host at `time`, None if there is none."""
+def announcement(
+    world: World, host: Host, path: str, time: float, epoch: float, hub_url: str = ""
+) -> Answer | None:
+    """Return the robots.txt, sitemap or feed at a path of a host at `time`, None if there is none.
+
+    Feeds name the WebSub hub that sends them, if there is one.
+    """
     if path == "/robots.txt":
         return _robots(host)
     if host.character is Character.ANNOUNCING:
@@ -26,9 +32,9 @@ def announcement(world: World, host: Host, path: str, time: float, epoch: float)
             return _sitemap(world, host, SITEMAPS[path], time, epoch)
     if host.character is Character.HUB:
         if path == "/feed.rss":
-            return _rss(host, _recent_posts(world, host, time), epoch)
+            return _rss(host, _recent_posts(world, host, time), epoch, hub_url)
         if path == "/feed.atom":
-            return _atom(host, _recent_posts(world, host, time), epoch)
+            return _atom(host, _recent_posts(world, host, time), epoch, hub_url)
     return None
 
 
@@ -64,7 +70,7 @@ def _sitemap_index(world: World, host: Host, time: float, epoch: float) -> Answe
     """Return a sitemap index, each sitemap dated by the latest change in it."""
     entries = []
     for path, prefix in SITEMAPS.items():
-        changes = [world.changed_at(page, time) for page in _present(world, host, prefix, time)]
+        changes = [claimed_at(world, page, time) for page in _present(world, host, prefix, time)]
         lastmod = f"<lastmod>{w3c_date(epoch + max(changes))}</lastmod>" if changes else ""
         entries.append(f"<sitemap><loc>{host.site_url}{path}</loc>{lastmod}</sitemap>")
     return _xml(
@@ -73,11 +79,12 @@ def _sitemap_index(world: World, host: Host, time: float, epoch: float) -> Answe
 
 
 def _sitemap(world: World, host: Host, prefix: str, time: float, epoch: float) -> Answer:
-    """Return a gzipped sitemap of the documents below a path, each with the time of its latest change."""
-    entries = [
-        f"<url><loc>{page.url}</loc><lastmod>{w3c_date(epoch + world.changed_at(page, time))}</lastmod></url>"
+    """Return a gzipped sitemap of the documents below a path, each with the date that the host claims."""
+    dates = [
+        (page, w3c_date(epoch + claimed_at(world, page, time)))
         for page in _present(world, host, prefix, time)
     ]
+    entries = [f"<url><loc>{page.url}</loc><lastmod>{date}</lastmod></url>" for page, date in dates]
     plain = _xml(f'<urlset xmlns="{SITEMAP_NAMESPACE}">{"".join(entries)}</urlset>', "application/xml")
     return Answer(200, gzip.compress(plain.body, mtime=0), {"Content-Type": "application/gzip"})
 
@@ -89,18 +96,20 @@ def _recent_posts(world: World, host: Host, time: float) -> list[Post]:
     return sorted(posts, key=lambda post: post.born, reverse=True)
 
 
-def _rss(host: Host, posts: list[Post], epoch: float) -> Answer:
+def _rss(host: Host, posts: list[Post], epoch: float, hub_url: str) -> Answer:
     """Return an RSS 2.0 feed of posts."""
     items = "".join(
         f"<item><title>{post.title}</title><link>{post.url}</link><guid>{post.url}</guid>"
         f"<pubDate>{formatdate(epoch + post.born, usegmt=True)}</pubDate></item>"
         for post in posts
     )
-    channel = f"<title>Posts</title><link>{host.site_url}/</link><description>New posts</description>{items}"
-    return _xml(f'<rss version="2.0"><channel>{channel}</channel></rss>', "application/rss+xml")
+    head = f"<title>Posts</title><link>{host.site_url}/</link><description>New posts</description>"
+    head += _hub_links(hub_url, f"{host.site_url}/feed.rss", "atom:")
+    spaces = ' xmlns:atom="http://www.w3.org/2005/Atom"' if hub_url else ""
+    return _xml(f'<rss version="2.0"{spaces}><channel>{head}{items}</channel></rss>', "application/rss+xml")
 
 
-def _atom(host: Host, posts: list[Post], epoch: float) -> Answer:
+def _atom(host: Host, posts: list[Post], epoch: float, hub_url: str) -> Answer:
     """Return an Atom feed of posts."""
     updated = w3c_date(epoch + max((post.born for post in posts), default=0.0))
     entries = "".join(
@@ -110,7 +119,15 @@ def _atom(host: Host, posts: list[Post], epoch: float) -> Answer:
     )
     head = f"<title>Posts</title><id>{host.site_url}/feed.atom</id><updated>{updated}</updated>"
     head += "<author><name>The living site</name></author>"
+    head += _hub_links(hub_url, f"{host.site_url}/feed.atom")
     return _xml(f'<feed xmlns="http://www.w3.org/2005/Atom">{head}{entries}</feed>', "application/atom+xml")
+
+
+def _hub_links(hub_url: str, topic: str, prefix: str = "") -> str:
+    """Return the elements that name a hub and the address under which it knows the feed."""
+    if not hub_url:
+        return ""
+    return f'<{prefix}link rel="hub" href="{hub_url}"/><{prefix}link rel="self" href="{topic}"/>'
 
 
 def _xml(root: str, content_type: str) -> Answer:

@@ -8,6 +8,7 @@ from living_site.model import Host, Oddity, Page, Redirection
 from living_site.oddities import odd_answer
 from living_site.pages import page_html
 from living_site.parameters import Character
+from living_site.submitter import indexnow_key
 from living_site.trouble import trouble
 from living_site.validators import body_etag, is_current, page_validators
 from living_site.wire import Answer, Request
@@ -23,6 +24,12 @@ class Responder:
     world: World
     epoch: float
     """Unix time of the world's time 0, for the dates in answers."""
+
+    hub_url: str = ""
+    """The WebSub hub that feeds and the documents of announcing hosts name; empty for none."""
+
+    shows_keys: bool = False
+    """Whether hosts that announce show their IndexNow keys."""
 
     def delay_seconds(self, host: Host) -> float:
         """Return how long a host thinks before it looks at a page."""
@@ -44,7 +51,9 @@ class Responder:
 
     def _announcement(self, request: Request, host: Host, time: float) -> Answer:
         """Return a robots.txt, a sitemap, a feed, a step of an endless redirection, or a 404."""
-        found = announcement(self.world, host, request.path, time, self.epoch)
+        if self.shows_keys and request.path == f"/{indexnow_key(self.world, host)}.txt":
+            return Answer(200, f"{indexnow_key(self.world, host)}\n".encode(), {"Content-Type": "text/plain"})
+        found = announcement(self.world, host, request.path, time, self.epoch, self.hub_url)
         if found is not None:
             return _unless_current(request, found, {"ETag": body_etag(found.body)})
         odd = self._oddity(request.path) if host.character is Character.ODD else None
@@ -62,7 +71,13 @@ class Responder:
         nonce = self._nonce(page.host, time, request_number) if page.host.character is Character.NOISY else ""
         body = page_html(self.world, page, time, nonce).encode()
         validators = page_validators(self.world, page, body, time, self.epoch)
-        return _unless_current(request, Answer(200, body, HTML), validators)
+        return _unless_current(request, Answer(200, body, {**HTML, **self._hub_links(page)}), validators)
+
+    def _hub_links(self, page: Page) -> dict[str, str]:
+        """Return the header by which a document names its hub, if it has one."""
+        if not self.hub_url or page.host.character is not Character.ANNOUNCING or page.kind != "document":
+            return {}
+        return {"Link": f'<{self.hub_url}>; rel="hub", <{page.url}>; rel="self"'}
 
     def _oddity(self, path: str) -> Answer | None:
         """Return the answer at an odd path."""

@@ -1,6 +1,7 @@
 """Which pages each host has: the part of a world that is there from the start."""
 
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from random import Random
 
 from living_site.chance import log_uniform, stream
@@ -30,8 +31,14 @@ CHAIN_LENGTH = 3
 
 def build_hosts(parameters: WorldParameters, port: int) -> tuple[Host, ...]:
     """Return the hosts of a world, in the order of their addresses."""
+    manners = cycle(parameters.sitemaps)
     pairs = zip(host_addresses(parameters), parameters.characters, strict=True)
-    return tuple(Host(address, port, character) for address, character in pairs)
+    return tuple(
+        Host(address, port, character, next(manners))
+        if character is Character.ANNOUNCING
+        else Host(address, port, character)
+        for address, character in pairs
+    )
 
 
 def build_documents(parameters: WorldParameters, host: Host, first_index: int) -> list[Document]:

@@ -7,7 +7,7 @@ from math import inf
 
 from living_site.chance import poisson_times, stream
 from living_site.model import Document, Hub, Page, Section
-from living_site.parameters import WorldParameters
+from living_site.parameters import Manner, WorldParameters
 
 
 def churn_times(parameters: WorldParameters, page: Document) -> Iterator[float]:
@@ -28,6 +28,14 @@ def birth_times(parameters: WorldParameters, hub: Hub) -> Iterator[float]:
     """Yield when posts appear on a hub, from so long before the epoch that its list starts full."""
     random = stream(parameters.seed, hub.host.address, hub.path, "births")
     return poisson_times(random, hub.posts_per_second, start=-parameters.post_life_seconds)
+
+
+def false_signal_times(parameters: WorldParameters, page: Document) -> Iterator[float]:
+    """Yield when a host announces a change of a document that never happened."""
+    if page.host.manner not in (Manner.FALSE, Manner.NOISY):
+        return iter(())
+    random = stream(parameters.seed, page.host.address, page.path, "false signals")
+    return poisson_times(random, parameters.false_signal_rate)
 
 
 def page_change_times(parameters: WorldParameters, page: Page) -> Iterable[float]:

@@ -5,7 +5,7 @@ from ipaddress import IPv4Address
 from math import inf
 from typing import ClassVar
 
-from living_site.parameters import Character, WorldParameters
+from living_site.parameters import Character, Manner, WorldParameters
 
 FIRST_ADDRESS = IPv4Address("127.0.0.2")
 
@@ -26,6 +26,8 @@ class Host:
     address: str
     port: int
     character: Character
+    manner: Manner = Manner.PERFECT
+    """How it announces its changes, if it does."""
 
     @property
     def site_url(self) -> str:

@@ -47,6 +47,34 @@ class Character(StrEnum):
     """Serves pages that are hard to digest: broken, empty, huge, binary, wrongly labelled."""
 
 
+class Manner(StrEnum):
+    """How a host that announces its changes does so: in the dates of its sitemaps, and in its pings."""
+
+    PERFECT = "perfect"
+    """Announces every change at once, and nothing else."""
+
+    PARTIAL = "partial"
+    """Announces `announced_share` of the changes."""
+
+    NOISY = "noisy"
+    """Announces `announced_share` of the changes, and changes that never happened besides."""
+
+    FALSE = "false"
+    """Announces every change, and changes that never happened besides."""
+
+    DELAYED = "delayed"
+    """Announces every change, with its date, `announcement_delay_seconds` later."""
+
+    STALE = "stale"
+    """Writes its sitemaps every `sitemap_seconds` only."""
+
+    SAME = "same"
+    """Gives all pages the date of the latest change of any of them."""
+
+    NOW = "now"
+    """Gives all pages the present time."""
+
+
 ORDINARY = (Character.STRONG_ETAG, Character.LAST_MODIFIED, Character.NO_VALIDATORS, Character.ANNOUNCING)
 
 
@@ -110,18 +138,34 @@ class WorldParameters:
     post_life_seconds: float = 90.0
     """How long a post's own page exists; it answers 410 from then on."""
 
+    sitemaps: tuple[Manner, ...] = (Manner.PERFECT,)
+    """How the announcing hosts announce their changes, in turn."""
+
+    announced_share: float = 0.5
+    """Share of the changes that a partial or noisy host announces."""
+
+    false_signal_rate: float = 0.02
+    """Changes per second and page that a noisy or false host makes up."""
+
+    announcement_delay_seconds: float = 5.0
+    """How much later than it happened a delayed host announces a change."""
+
+    sitemap_seconds: float = 30.0
+    """How often a stale host writes its sitemaps."""
+
     big_page_bytes: int = 2_000_000
     """Size of an odd host's big page."""
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no world."""
-        for name in ("slow_seconds", "importance_spread", "hubs_per_host", "big_page_bytes"):
+        names = ("slow_seconds", "importance_spread", "hubs_per_host", "big_page_bytes")
+        for name in (*names, "false_signal_rate", "announcement_delay_seconds"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must not be negative, got {getattr(self, name)}")
-        for name in ("pages_per_host", "mean_life_seconds", "post_listed_seconds"):
+        for name in ("pages_per_host", "mean_life_seconds", "post_listed_seconds", "sitemap_seconds"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be above 0, got {getattr(self, name)}")
-        for name in ("lie_share", "trouble_share", "mortal_share", "revival_share"):
+        for name in ("lie_share", "trouble_share", "mortal_share", "revival_share", "announced_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be between 0 and 1, got {getattr(self, name)}")
         for what in ("change", "post"):
@@ -132,6 +176,8 @@ class WorldParameters:
                 )
         if not self.characters:
             raise ValueError("a world needs at least one host: characters is empty")
+        if not self.sitemaps:
+            raise ValueError("sitemaps must name at least one manner")
         if self.post_life_seconds < self.post_listed_seconds:
             raise ValueError("post_life_seconds must not be below post_listed_seconds")
 
@@ -147,4 +193,7 @@ class WorldParameters:
         >>> WorldParameters.from_json(parameters.to_json()) == parameters
         True
         """
-        return cls(**{**values, "characters": tuple(map(Character, values["characters"]))})
+        named = {"characters": tuple(map(Character, values["characters"]))}
+        if "sitemaps" in values:  # logs of before have none
+            named["sitemaps"] = tuple(map(Manner, values["sitemaps"]))
+        return cls(**{**values, **named})

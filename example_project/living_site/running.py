@@ -8,18 +8,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from living_site.announcer import Announcer
 from living_site.answers import Responder
 from living_site.model import host_addresses
 from living_site.parameters import WorldParameters
 from living_site.request_log import RequestLog
 from living_site.server import Server, bind_all
+from living_site.websub_hub import WebSubHub
 from living_site.world import World
 
 
 class RunningSite:
     """Runs a living site from `start` to `stop`, or for the length of a `with` block.
 
-    Its epoch is the moment it is started. Port 0 takes any port that is free on all its addresses.
+    Its epoch is the moment it is started. Port 0 takes any port that is free on all its addresses. With a
+    hub, changes are sent to whoever subscribes (WebSub); with the URL of an endpoint, they are submitted to
+    it (IndexNow).
 
     >>> with RunningSite(WorldParameters(pages_per_host=3)) as site:
     ...     len(site.root_urls)
@@ -31,12 +35,24 @@ class RunningSite:
     epoch: float
     """Unix time of the start."""
 
+    hub: WebSubHub | None
+    """The hub that sends changed documents and feeds, if there is one."""
+
     def __init__(
-        self, parameters: WorldParameters | None = None, *, port: int = 0, log_path: Path | None = None
+        self,
+        parameters: WorldParameters | None = None,
+        *,
+        port: int = 0,
+        log_path: Path | None = None,
+        with_hub: bool = False,
+        indexnow_url: str = "",
     ) -> None:
         self._parameters = parameters or WorldParameters()
         self._port = port
         self._log_path = log_path
+        self._with_hub = with_hub
+        self._indexnow_url = indexnow_url
+        self._announcer: Announcer | None = None
         self._stop_wish = threading.Event()
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
@@ -71,17 +87,26 @@ class RunningSite:
             for sock in sockets:
                 sock.close()
             raise
-        server = Server(Responder(self.world, self.epoch), self.log, self.now)
+        self.hub = WebSubHub().start() if self._with_hub else None
+        hub_url = self.hub.url if self.hub else ""
+        responder = Responder(self.world, self.epoch, hub_url, shows_keys=bool(self._indexnow_url))
+        server = Server(responder, self.log, self.now)
         self._thread = threading.Thread(
             target=self._run, args=(server, sockets), name="living-site", daemon=True
         )
         self._thread.start()
+        if self.hub is not None or self._indexnow_url:
+            self._announcer = Announcer(responder, self.hub, self._indexnow_url, self.now).start()
         return self
 
     def stop(self) -> None:
         """End the serving and the log file; the world and the log in memory stay readable."""
         if self._thread is None:
             return
+        if self._announcer is not None:
+            self._announcer.stop()
+        if self.hub is not None:
+            self.hub.stop()
         self._stop_wish.set()
         self._thread.join()
         self._thread = None

@@ -9,7 +9,13 @@ from math import inf
 
 from living_site.building import build_documents, build_hosts, build_navigation
 from living_site.chance import stream
-from living_site.histories import birth_times, churn_times, page_change_times, scroll_times
+from living_site.histories import (
+    birth_times,
+    churn_times,
+    false_signal_times,
+    page_change_times,
+    scroll_times,
+)
 from living_site.model import Document, Host, Hub, Page, Post
 from living_site.parameters import WorldParameters
 from living_site.timeline import Timeline
@@ -48,6 +54,7 @@ class World:
         self._changes = {page: Timeline(page_change_times(parameters, page)) for page in self.pages}
         self._churns = {page: Timeline(churn_times(parameters, page)) for page in documents}
         self._scrolls = {page: Timeline(scroll_times(parameters, page)) for page in documents}
+        self._false_signals = {page: Timeline(false_signal_times(parameters, page)) for page in documents}
         hubs = (page for page in self.pages if isinstance(page, Hub))
         self._births = {hub: Timeline(birth_times(parameters, hub)) for hub in hubs}
         self._posts: dict[tuple[Hub, int], Post] = {}
@@ -99,6 +106,10 @@ class World:
         # The age of a Poisson process is exponential; a page that never changes is about a day old.
         random = stream(self.parameters.seed, page.host.address, page.path, "age")
         return -random.expovariate(page.change_rate or 1 / 86_400)
+
+    def false_signals(self, page: Document, start: float, end: float) -> list[float]:
+        """Return when changes of a document were made up after `start`, up to and including `end`."""
+        return self._false_signals[page].between(start, end)
 
     def region_versions(self, page: Document, time: float) -> tuple[int, int]:
         """Return how often a document's churning and its scrolling region were updated up to `time`."""

@@ -23,6 +23,7 @@ SUBCOMMANDS = {
     "pages": "known pages, filtered and sorted",
     "show": "everything known about one page",
     "why": "why a page is visited when it is",
+    "signals": "sitemaps, feeds and pings, and how true they were",
     "settings": "reference of all settings",
     "db": "upgrade or check the database, rename a spider in it",
     "forget": "remove a page or a host",

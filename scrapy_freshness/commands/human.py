@@ -84,6 +84,8 @@ def expected(time: float, now: float) -> str:
     >>> expected(100, 400), expected(400, 100)
     ('due', 'in 5 min')
     """
+    if math.isnan(time):
+        return NOTHING
     return "due" if time <= now else relative(time, now)
 
 

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.model import PageColumns, PageStatus
+from scrapy_freshness.model import PageColumns, PageKind, PageStatus
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import UNKNOWN_PAGE
@@ -64,6 +64,8 @@ class Outlook:
         self._table = PageTable(terms.policy.model.needs)
         self._table.load(columns, now, terms.prior)
         self._beliefs = self._table.beliefs(slice(len(self._table)))
+        #: Sitemaps and feeds: polled by what they yield, which is not among these columns.
+        self._is_polled = columns.kind >= PageKind.SITEMAP
         self.elapsed = np.maximum(now - columns.last_visit_at, 0.0)  #: nan where never visited
 
     def values(self) -> FloatArray:
@@ -71,7 +73,7 @@ class Outlook:
         terms, columns = self._terms, self._columns
         frontier = Frontier(self._table, terms.policy.model, terms.policy.pacing.floor, terms.min_interval)
         frontier.price = terms.price
-        waits = columns.status == PageStatus.SUSPENDED
+        waits = (columns.status == PageStatus.SUSPENDED) | self._is_polled
         waits |= np.isin(columns.status, _LEFT) & (columns.not_before > self._now)
         return np.where(waits, np.nan, frontier.values(np.arange(len(self._table)), self._now))
 
@@ -93,12 +95,16 @@ class Outlook:
         return np.maximum(self._terms.policy.model.elapsed_at(self._beliefs, price), least)
 
     def next_visits(self) -> FloatArray:
-        """When each page is visited next if nothing happens; in the past if it is due, inf if never."""
+        """When each page is visited next if nothing happens; in the past if it is due, inf if never.
+
+        nan for sitemaps and feeds.
+        """
         columns = self._columns
         times = np.minimum(columns.last_visit_at, self._now) + self.intervals(self._terms.price)
         times = np.where(np.isnan(times), columns.discovered_at, times)
         times = np.where(np.isin(columns.status, _LEFT), columns.not_before, times)
         times[columns.status == PageStatus.SUSPENDED] = np.inf
+        times[self._is_polled & (columns.status == PageStatus.ACTIVE)] = np.nan
         blocked = np.array([self._terms.blocked_until.get(host, 0.0) for host in columns.hosts])
         if len(times):
             times = np.maximum(times, blocked[columns.host])

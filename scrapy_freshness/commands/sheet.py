@@ -6,6 +6,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from scrapy_freshness.commands.clockwork import busiest_hours
 from scrapy_freshness.commands.context import Context, new_grid, new_table
 from scrapy_freshness.commands.human import (
     NOTHING,
@@ -36,6 +37,9 @@ def print_page(context: Context, page: Row, now: float) -> None:
     if page["log"]:
         context.print(_visits(page["log"], now))
         context.print()
+    if page["signals"]:
+        context.print(_signals(page["signals"], now))
+        context.print()
     if page["profiles"]:
         context.print(_profiles(page["profiles"], now))
         context.print()
@@ -60,6 +64,9 @@ def _facts(page: Row, now: float) -> dict[str, str]:
         "validators": "; ".join(filter(None, (page["etag"], page["last_modified"]))) or NOTHING,
         "request": _request(page["request"]),
     }
+    if page["hourly_changes"]:
+        begin, end, part = busiest_hours(page["hourly_changes"])
+        facts["by the clock"] = f"{share(part)} of the changes come from {begin} to {end % 24} h UTC"
     if page["run_callback"]:
         facts["callback"] = "did not finish with the copy; runs again at the next visit"
     if page["profiles"] is None:
@@ -116,6 +123,24 @@ def _visits(log: list[dict[str, Any]], now: float) -> Table:
             NOTHING if visit["divergence"] is None else share(visit["divergence"]),
             size(visit["body_bytes"]),
             NOTHING if visit["latency_seconds"] is None else duration(visit["latency_seconds"]),
+        )
+    return table
+
+
+def _signals(signals: list[dict[str, Any]], now: float) -> Table:
+    """Who said that the page may have changed, and what the next visit found."""
+    table = new_table("signals", "UTC", "source", "says changed", "visited", "found", "told by")
+    found = {True: Text("changed", style="green"), False: Text("unchanged"), None: Text(NOTHING)}
+    for signal in signals:
+        visited = "not yet" if signal["answered_at"] is None else relative(signal["answered_at"], now)
+        table.add_row(
+            relative(signal["heard_at"], now),
+            moment(signal["heard_at"]).removesuffix(" UTC"),
+            signal["source"],
+            NOTHING if signal["claimed_at"] is None else relative(signal["claimed_at"], now),
+            visited,
+            found[signal["changed"]],
+            safe(signal["told_by"] or NOTHING),
         )
     return table
 

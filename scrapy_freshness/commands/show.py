@@ -7,9 +7,11 @@ several spiders know the page, each one's is shown.
 
 import argparse
 import json
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
+from scrapy_freshness.commands.clockwork import MOST_VISITS, hourly_changes
 from scrapy_freshness.commands.context import Context, whole_number
 from scrapy_freshness.commands.lookup import pages_of
 from scrapy_freshness.commands.outlook import Terms
@@ -19,6 +21,7 @@ from scrapy_freshness.content.profiles import unpack
 from scrapy_freshness.estimation.history import observations
 from scrapy_freshness.model import HostRecord, PageRecord, VisitRecord
 from scrapy_freshness.storage.page_reports import page_visits
+from scrapy_freshness.storage.signal_reports import PageSignal, page_signals
 
 #: What stands in the place of passwords, tokens and sessions.
 _HIDDEN = "***"
@@ -28,7 +31,11 @@ _SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie"})
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("url", metavar="URL")
     parser.add_argument(
-        "--visits", type=whole_number, metavar="N", default=20, help="show the last N visits; default: 20"
+        "--visits",
+        type=whole_number,
+        metavar="N",
+        default=20,
+        help="show the last N visits and signals; default: 20",
     )
 
 
@@ -40,8 +47,10 @@ def run(context: Context, options: argparse.Namespace) -> None:
         pages = []
         for record in sorted(store.load_records(spiders), key=lambda record: record.page_id):
             host = hosts.get(record.host, HostRecord(host=record.host))
-            visits = page_visits(store, record.page_id, options.visits)
-            pages.append(everything(record, spiders[record.page_id], host, visits))
+            visits = page_visits(store, record.page_id, max(options.visits, MOST_VISITS))
+            signals = page_signals(store, record.page_id, options.visits)
+            page = everything(record, spiders[record.page_id], host, visits[: options.visits], signals)
+            pages.append(page | {"hourly_changes": hourly_changes(visits)})
         assess(pages, partial(Terms.of, store, context.config), now)
     if context.as_json:
         context.print_json({"now": now, "pages": pages})
@@ -50,7 +59,13 @@ def run(context: Context, options: argparse.Namespace) -> None:
         print_page(context, page, now)
 
 
-def everything(record: PageRecord, spider: str, host: HostRecord, visits: list[VisitRecord]) -> Row:
+def everything(
+    record: PageRecord,
+    spider: str,
+    host: HostRecord,
+    visits: list[VisitRecord],
+    signals: list[PageSignal],
+) -> Row:
     """All that is known about a page as plain values."""
     return row_of(record, spider) | {
         "etag": record.etag,
@@ -76,6 +91,7 @@ def everything(record: PageRecord, spider: str, host: HostRecord, visits: list[V
             }
             for visit in visits
         ],
+        "signals": [{**asdict(signal), "source": signal.source.name.lower()} for signal in signals],
     }
 
 

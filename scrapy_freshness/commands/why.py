@@ -20,6 +20,7 @@ from scrapy_freshness.commands.outlook import Outlook, Terms
 from scrapy_freshness.commands.reasons import DAY_SECONDS, Case, MoreOften, sentences
 from scrapy_freshness.commands.rows import columns_of, row_of
 from scrapy_freshness.commands.sheet import false_answers
+from scrapy_freshness.errors import InputError
 from scrapy_freshness.model import PageRecord, PageStatus
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.storage.inspection import crawling
@@ -35,6 +36,10 @@ def run(context: Context, options: argparse.Namespace) -> None:
     with context.store() as store, context.progress("Reading pages"):
         spiders = {page.page_id: page.spider for page in pages_of(store, options.url)}
         records = sorted(store.load_records(spiders), key=lambda record: record.page_id)
+        if records and all(record.kind.is_polled for record in records):
+            raise InputError(
+                f"{options.url} is polled for what it says about other pages: see `scrapy freshness signals`"
+            )
         cases = [_case(context, store, record, spiders[record.page_id], now) for record in records]
     if context.as_json:
         pages = [asdict(case) | {"sentences": sentences(case, now)} for case in cases]

@@ -9,6 +9,7 @@ from typing import Any, Self
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import load_object
@@ -53,11 +54,27 @@ class FreshnessDownloaderMiddleware:
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(Freshness.of(crawler), crawler, random.Random())
 
-    def process_request(self, request: Request) -> None:
-        """Send the validators of the copy, unless the whole page is wanted."""
+    def process_request(self, request: Request) -> Response | None:
+        """Send the validators of the copy, unless the whole page is wanted, or was pushed to us by a hub."""
         page = visit_under_way(request)
         if page is None or is_redirected(request) or page.is_unconditional or page.sent_validators:
-            return
+            return None
+        pushed = self._pushed(request, page)
+        if pushed is None:
+            self._ask_conditionally(request, page)
+        return pushed
+
+    def _pushed(self, request: Request, page: PageVisit) -> Response | None:
+        pings, record = self._freshness.pings, page.visit.record
+        if pings is None:
+            return None
+        now = self._freshness.clock.now()
+        pushed = pings.pushed.response_to(request, record.fingerprint, record.last_visit_at, now)
+        if pushed is not None:
+            self._stats.inc_value("freshness/pings/fetches_saved")
+        return pushed
+
+    def _ask_conditionally(self, request: Request, page: PageVisit) -> None:
         if not self._config.skip_unchanged:
             return  # the callback needs the page itself
         record = page.visit.record
@@ -78,6 +95,8 @@ class FreshnessDownloaderMiddleware:
         page = visit_under_way(request)
         self._judge_host(request, response, page)
         if page is None:
+            if request.callback is NO_CALLBACK and request.url.endswith("/robots.txt"):
+                self._freshness.listening.finder.read_robots(request, response)
             return response
         was_conditional = page.sent_validators
         page.withdraw_validators(request)
@@ -93,6 +112,9 @@ class FreshnessDownloaderMiddleware:
         elif not 200 <= response.status < 300:
             page.response = None  # it may be retried yet
             page.report = self._report(Outcome.FAILED, request, response)
+        elif page.visit.record.kind.is_polled:
+            self._poll(request, response, page)
+            raise self._unchanged(request, response)
         else:
             await self._compare(request, response, page)
         return response
@@ -114,8 +136,21 @@ class FreshnessDownloaderMiddleware:
             return request.copy()
         page.response = response
         page.visit.changed, page.visit.divergence = False, 0.0
-        self._freshness.visits.close(page, self._report(Outcome.NOT_MODIFIED, request, response))
+        report = self._report(Outcome.NOT_MODIFIED, request, response)
+        if page.visit.record.kind.is_polled:
+            self._freshness.listening.polls.unchanged(page, report)
+        else:
+            self._freshness.visits.close(page, report)
         raise self._unchanged(request, response)
+
+    def _poll(self, request: Request, response: Response, page: PageVisit) -> None:
+        """Have the answer of a sitemap or feed read, which goes on after the answer has ended here."""
+        report = self._report(Outcome.CHANGED, request, response, body_hash=hash_bytes(response.body))
+        if is_redirected(request):
+            report.etag = report.last_modified = None  # those of the target
+        page.report = report
+        self._freshness.visits.judge_audit(page, changed=report.body_hash != page.visit.record.body_hash)
+        self._freshness.listening.polls.answered(page, response, report)
 
     async def _compare(self, request: Request, response: Response, page: PageVisit) -> None:
         """Compare the answer with the copy and prepare the report; unchanged pages are closed."""
@@ -147,6 +182,7 @@ class FreshnessDownloaderMiddleware:
                 page.target = self._target(request, record)
         if changed is not None:
             self._freshness.visits.judge_audit(page, changed=changed)
+        self._freshness.listening.finder.look_at(record, response, has_changed=changed is not False)
         spared = changed is False and self._config.skip_unchanged and not record.run_callback
         if spared or self._has_moved_before(page):
             self._freshness.visits.close(page, report)

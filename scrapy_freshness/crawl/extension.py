@@ -25,6 +25,9 @@ from scrapy_freshness.crawl.addon import is_crawl
 from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.crawl.garbage import rare_collection
 from scrapy_freshness.crawl.journal import Journal, Loaded
+from scrapy_freshness.crawl.listening import Listening
+from scrapy_freshness.crawl.ping_errands import ERRAND_KEY
+from scrapy_freshness.crawl.pings import Pings
 from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
 from scrapy_freshness.crawl.threads import in_thread
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of, visit_under_way
@@ -79,6 +82,18 @@ class Freshness:
         self.errands = Errands(self.planner.finish)
         self.visits = Visits(crawler, self.planner, clock, self.errands)
         self.journal = Journal(config.database_url, crawler.spidercls.name, config.cache_pages)
+        self.listening = Listening(
+            crawler,
+            config,
+            self.planner,
+            self.visits,
+            fingerprint=self.fingerprint,
+            discover=lambda page: self.discover(page, clock.now()),
+            in_background=self.in_background,
+            read_seen=self._read_seen,
+        )
+        self.wake: Callable[[], None] = lambda: None  #: tells the scheduler that a page may be due
+        self.pings = self._new_pings() if config.ping_listen is not None else None
         # One thread: Python runs one at a time, and the crawl is to have its share.
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
         self._flushing = create_looping_call(self.flush)
@@ -100,8 +115,12 @@ class Freshness:
             logger.warning("%s is not a setting of scrapy-freshness; see `scrapy freshness settings`", name)
         extension = cls(crawler, config, SystemClock())
         try:
+            if extension.pings is not None:
+                extension.pings.listen()
             extension.journal.open()
         except FreshnessError as error:
+            if extension.pings is not None:
+                extension.pings.close()
             logger.error("The crawl cannot start: %s", error)
             raise error.with_traceback(None) from None  # Scrapy prints what it gets, and that line says all
         connect = crawler.signals.connect
@@ -129,6 +148,8 @@ class Freshness:
     def close(self) -> "Deferred[None]":
         """Write everything and close the database; called by the scheduler."""
         rare_collection.end(self)
+        self.listening.close()
+        unheard = self.pings.close() if self.pings is not None else succeed(None)
         for loop in (self._flushing, self._housekeeping, self._repricing):
             if loop.running:
                 loop.stop()
@@ -142,7 +163,8 @@ class Freshness:
         self.journal.note_groups(self.planner.take_groups())
         self._background.shutdown(wait=False)
         state = self.state(now) if self._is_open else None
-        closed = self._show_again().addCallback(lambda _: self.journal.close(state, now))
+        closed = unheard.addCallback(lambda _: self._show_again())
+        closed.addCallback(lambda _: self.journal.close(state, now))
         self._is_open = False
         closed.addErrback(self._not_saved)
         return closed
@@ -163,6 +185,7 @@ class Freshness:
     def note_updates(self) -> None:
         """Hand what the planner has learned to the journal, whose records are then up to date."""
         pages, visits = self.planner.take_updates()
+        self.listening.note(visits, self.journal)
         self.journal.note(pages, visits, self.planner.hosts.take_changed())
         self.crawler.stats.set_value("freshness/pages", len(self.planner))
 
@@ -188,6 +211,8 @@ class Freshness:
             self.errands.ended(request)
         if paid_at is None or now - paid_at > _PLACE_SECONDS:
             self.rate.spend(now)
+        if self.pings is not None and page is not None:
+            self.pings.hosts.met(request.url)
         kind = _kind_of_fetch(request, page)
         self.journal.count_fetch(kind, now)
         self.crawler.stats.inc_value("freshness/fetches")
@@ -232,6 +257,11 @@ class Freshness:
             self.rate.give_back()
             self.errands.ended(request)
 
+    def _read_seen(self, page_id: int) -> "Deferred[bytes]":
+        self.planner.settle(self.clock.now())  # what is written is a state of all that there was
+        self.note_updates()
+        return self.journal.read_seen(page_id)
+
     def _show_again(self) -> "Deferred[None]":
         """The spider is to see pages again whose requests end with this process."""
         page_ids = self.errands.page_ids
@@ -244,6 +274,19 @@ class Freshness:
             self.journal.note(records, [], [])
 
         return self.journal.read(page_ids).addCallbacks(note, self._not_saved)
+
+    def _new_pings(self) -> Pings:
+        return Pings(
+            self.crawler,
+            self.config,
+            self.clock,
+            self.planner,
+            self.listening.announcements,
+            fingerprint=self.fingerprint,
+            in_background=self.in_background,
+            note=self.journal.note_subscription,
+            wake=lambda: self.wake(),
+        )
 
     def _new_planner(self) -> Planner:
         config = self.config
@@ -261,12 +304,14 @@ class Freshness:
         """Fill the planner; on the database's thread, before anything else uses it."""
         now = self.clock.now()
         self._shorten_pauses(loaded, now)
+        self.listening.know_sources(loaded)
         self.planner.hosts.load(loaded.hosts)
         in_future = self.planner.load(loaded.pages, loaded.next_page_id, now, loaded.groups)
         known_price = (
             loaded.state.price if loaded.state and loaded.state.policy == self.config.policy else None
         )
         self.planner.start(now, price=known_price, once=self.config.stop_when == "idle")
+        self.listening.hear_again(loaded, now)
         if in_future:
             logger.warning(
                 "%d pages have visits in the future (the clock was set back); taken as visited now", in_future
@@ -289,6 +334,8 @@ class Freshness:
             self.config.budget_per_second,
             self.config.policy,
         )
+        if self.pings is not None:
+            self.pings.open(loaded.subscriptions)
         self._flushing.start(self.config.flush_seconds, now=False)
         self._housekeeping.start(_HOUSEKEEPING_SECONDS, now=False)
         if self.planner.policy.solve_price is not None:
@@ -363,8 +410,12 @@ def _kind_of_fetch(request: Request, page: PageVisit | None) -> str:
         return "retry"
     if request.meta.get("redirect_times"):
         return "redirect"
+    if page is not None and page.visit.record.kind.is_polled:
+        return "poll"
     if page is not None:
         return "audit" if page.is_audit else "page"
+    if ERRAND_KEY in request.meta:
+        return "ping"
     if request.callback is NO_CALLBACK and request.url.endswith("/robots.txt"):
         return "robots"
     return "other"

@@ -8,7 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from twisted.internet.defer import Deferred, succeed
@@ -16,7 +16,18 @@ from twisted.python.failure import Failure
 
 from scrapy_freshness.crawl.threads import in_thread
 from scrapy_freshness.errors import StorageError
-from scrapy_freshness.model import Batch, CrawlState, HostRecord, PageColumns, PageRecord, VisitRecord
+from scrapy_freshness.model import (
+    Batch,
+    CrawlState,
+    HostRecord,
+    PageColumns,
+    PageRecord,
+    SignalRecord,
+    SourceRecord,
+    Subscription,
+    VisitRecord,
+    WaitingSignals,
+)
 from scrapy_freshness.storage.store import Store
 
 logger = logging.getLogger(__name__)
@@ -31,6 +42,9 @@ class Loaded:
     pages: PageColumns
     hosts: list[HostRecord]
     groups: dict[str, bytes]
+    sources: list[SourceRecord]
+    waiting: WaitingSignals
+    subscriptions: list[Subscription]
     state: CrawlState | None
     next_page_id: int
     other_spiders: list[str]
@@ -78,9 +92,18 @@ class Journal:
         self._unsaved.visits.extend(visits)
         self._unsaved.hosts.extend(hosts)
 
+    def note_signals(self, sources: Iterable[SourceRecord], signals: Iterable[SignalRecord]) -> None:
+        """Keep what was learned of sources of signals, and what they said, for the next flush."""
+        self._unsaved.sources.extend(sources)
+        self._unsaved.signals.extend(signals)
+
     def note_groups(self, groups: Mapping[str, bytes]) -> None:
         """Keep what was learned of groups of pages for the next flush."""
         self._unsaved.groups.update(groups)
+
+    def note_subscription(self, token: str, subscription: Subscription | None) -> None:
+        """Keep a subscription as it is now for the next flush; None if it has ended."""
+        self._unsaved.subscriptions[token] = None if subscription is None else replace(subscription)
 
     def count_fetch(self, kind: str, now: float) -> None:
         """Count a fetch of any kind, for the budget's books."""
@@ -100,12 +123,11 @@ class Journal:
 
     def read(self, page_ids: list[int]) -> Deferred[list[PageRecord]]:
         """Read records from the database, after writing what is noted: they may be among it."""
-        self._writes += 1
-        saved: Deferred[None] = succeed(None)
-        if batch := self._take():
-            saved = in_thread(self._thread, self._save, batch).addErrback(self._keep_batch, batch)
-        found = saved.addCallback(lambda _: in_thread(self._thread, self._read, page_ids))
-        return found.addBoth(self._write_ended)
+        return self._after_writing(lambda: self._opened_store().load_records(page_ids))
+
+    def read_seen(self, page_id: int) -> Deferred[bytes]:
+        """Read what a source of signals said at its last poll, after writing what is noted."""
+        return self._after_writing(lambda: self._opened_store().load_seen(page_id))
 
     def flush(self, state: CrawlState, now: float) -> Deferred[None] | None:
         """Write what is noted; None if there is nothing or a flush is under way."""
@@ -126,6 +148,14 @@ class Journal:
         if not self._writes:
             self._closing.callback(None)
         return closed
+
+    def _after_writing(self, work: Callable[[], T]) -> Deferred[T]:
+        self._writes += 1
+        saved: Deferred[None] = succeed(None)
+        if batch := self._take():
+            saved = in_thread(self._thread, self._save, batch).addErrback(self._keep_batch, batch)
+        found = saved.addCallback(lambda _: in_thread(self._thread, work))
+        return found.addBoth(self._write_ended)
 
     def _write_ended(self, result: T) -> T:
         self._writes -= 1
@@ -170,6 +200,9 @@ class Journal:
             visits=batch.visits + since.visits,
             fetches=dict(Counter(batch.fetches) + Counter(since.fetches)),
             groups=batch.groups | since.groups,
+            sources=batch.sources + since.sources,
+            signals=batch.signals + since.signals,
+            subscriptions=batch.subscriptions | since.subscriptions,
         )
         return failure
 
@@ -190,6 +223,9 @@ class Journal:
             store.load_pages(self._spider),
             store.load_hosts(),
             store.load_groups(self._spider),
+            store.load_sources(self._spider),
+            store.load_waiting_signals(self._spider),
+            store.load_subscriptions(self._spider),
             store.load_state(self._spider),
             store.next_page_id(self._spider),
             [name for name in store.spiders() if name != self._spider],
@@ -204,9 +240,6 @@ class Journal:
 
     def _save(self, batch: Batch) -> None:
         self._opened_store().save(self._spider, batch)
-
-    def _read(self, page_ids: list[int]) -> list[PageRecord]:
-        return self._opened_store().load_records(page_ids)
 
     def prune(self, before: float) -> Deferred[int]:
         """Remove visits older than *before* from the log."""

@@ -16,6 +16,7 @@ JOURNEY = frozenset(
         "download_latency",
         "freshness_page",
         "freshness_paid",
+        "freshness_ping",
         "freshness_visit",
         "redirect_reasons",
         "redirect_times",

@@ -10,6 +10,7 @@ from scrapy import Request, Spider, signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
 from scrapy.utils.asyncio import CallLaterResult, call_later
 from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.internet.defer import Deferred
@@ -48,6 +49,10 @@ _LONGEST_WAIT_SECONDS = 5.0
 _LONGEST_PAUSE_SECONDS = 60.0
 #: How soon to look again when something is under way that cannot be waited for.
 _SHORT_WAIT_SECONDS = 0.02
+
+
+#: Longer sitemaps than the protocol allows are not loaded (compressed ones may be as long).
+_POLL_META = {"download_maxsize": 60_000_000, "download_warnsize": 0}
 
 
 class FreshnessScheduler(BaseScheduler):
@@ -145,6 +150,8 @@ class FreshnessScheduler(BaseScheduler):
 
     def _opened(self, _: None) -> Any:
         self._is_open = True
+        self._freshness.wake = self._wake_soon
+        self._freshness.listening.open(self._spider, self._wake_soon)
         return self._plain.open(self._spider)
 
     def _choose(self) -> Request | None:
@@ -198,6 +205,10 @@ class FreshnessScheduler(BaseScheduler):
 
     def _request_of(self, visit: Visit) -> Request | None:
         record = visit.record
+        if record.kind.is_polled:
+            return self._opened_visit(
+                visit, Request(record.url, callback=_no_callback, meta=dict(_POLL_META))
+            )
         try:
             request = self._originals.take(record.fingerprint) or request_from_json(
                 record.url, record.request, self._spider
@@ -209,6 +220,9 @@ class FreshnessScheduler(BaseScheduler):
                 self._missing_callbacks.add(str(error))
                 logger.warning("%s waits until the spider yields it again: %s", record.url, error)
             return None
+        return self._opened_visit(visit, request)
+
+    def _opened_visit(self, visit: Visit, request: Request) -> Request:
         page = PageVisit(visit, slot_of(request), has_own_slot="download_slot" in request.meta)
         request.meta[META_KEY] = page
         request.errback = partial(self._download_failed, page, request.errback)
@@ -258,6 +272,7 @@ class FreshnessScheduler(BaseScheduler):
         fingerprint = self._freshness.fingerprint(request)
         row = self._planner.row_of(fingerprint)
         asked_for = row is None or request.dont_filter or self._planner.status_of(row) is PageStatus.SUSPENDED
+        asked_for = asked_for or (row is not None and self._planner.is_polled(row))
         if not asked_for:
             self._stats.inc_value("freshness/known_filtered")
             return False
@@ -353,7 +368,17 @@ class FreshnessScheduler(BaseScheduler):
             self._chosen.append(request)
             engine.crawl(request)
 
+    def _wake_soon(self) -> None:
+        """Something happened outside the engine that may be worth a visit at once."""
+        if self._is_open:
+            now = self._freshness.clock.now()
+            self._wake_at(max(self._freshness.rate.next_at(now), now), now)
+
     def _disarm(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _no_callback(response: Response) -> None:
+    """What is polled is not for the spider; not even an error that another component lets pass."""

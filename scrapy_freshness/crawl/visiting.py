@@ -141,6 +141,10 @@ class Visits:
         if page.target is not None and report.outcome is Outcome.MOVED:
             self._moved(page, page.target, report)
         stats = self._crawler.stats
+        if page.visit.record.kind.is_polled:
+            stats.inc_value(f"freshness/polls/{report.outcome.name.lower()}")
+            page.response = None
+            return
         stats.inc_value(_STAT[report.outcome])
         if report.callback_failed:
             stats.inc_value("freshness/callback_failed")

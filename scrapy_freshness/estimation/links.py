@@ -1,7 +1,8 @@
 r"""How fast do links appear on a hub?  New links found by its last polls over the time they span.
 
 With :math:`n` links in :math:`T` seconds the rate is :math:`\lambda=n/T` [1]_. Nothing found counts as
-half a link: with a rate of 0 a hub would never be polled again.
+half a link: with a rate of 0 a hub would never be polled again. Before the first poll, half a link is
+expected in the time that hubs like it take for that.
 
 Links that come and go between two polls are not seen. If a link stays for an exponentially distributed
 time with mean :math:`s`, a poll after :math:`I` seconds finds :math:`\lambda s(1-e^{-I/s})` links on
@@ -10,7 +11,8 @@ average, so each poll counts for :math:`s(1-e^{-I/s})` seconds instead of :math:
 References
 ----------
 .. [1] Lefortier et al.: Timely crawling of high-quality ephemeral new content, CIKM 2013, where the last 3
-   to 10 polls are used, 7 in most experiments.
+   to 10 polls are used, 7 in most experiments. On recorded hubs 30 to 100 find .5 to 4 % more profit than 7:
+   polls of a few hours tell the time of day.
 """
 
 import numpy as np
@@ -22,7 +24,7 @@ from scrapy_freshness.estimation.change_rate import RateEstimate
 FloatArray = NDArray[np.float64]
 
 #: Polls that count.
-LAST_POLLS = 7
+LAST_POLLS = 30
 
 
 def link_rates(
@@ -31,7 +33,7 @@ def link_rates(
     *,
     last_polls: int = LAST_POLLS,
     stay_seconds: float = np.inf,
-    unknown_rate: float = 1 / 86400,
+    unknown_rate: float | FloatArray = 1 / 86400,
 ) -> RateEstimate:
     """Links per second, with the exact 90 % interval of a Poisson count.
 
@@ -43,7 +45,7 @@ def link_rates(
     seconds : (hubs, polls) array, I, time since the poll before; 0 where there was no poll
     last_polls : the latest polls that count; leave them out at the beginning, not at the end, of a row
     stay_seconds : s, mean time that a link stays
-    unknown_rate : of a hub that was never polled twice
+    unknown_rate : of a hub that was never polled twice, > 0; one number, or one a hub
 
     Examples
     --------
@@ -58,8 +60,7 @@ def link_rates(
     if np.isfinite(stay_seconds):
         seconds = -stay_seconds * np.expm1(-seconds / stay_seconds)
     n, time = found.sum(axis=1), seconds.sum(axis=1)
-    is_known = time > 0
-    time = np.where(is_known, time, 0.5 / unknown_rate)
-    n = np.where(is_known, n, 0.0)
+    n = np.where(time > 0, n, 0.0)
+    time = np.where(n > 0, time, time + 0.5 / unknown_rate)
     low = np.where(n > 0, gammaincinv(np.maximum(n, 1e-9), 0.05), 0.0)
     return RateEstimate(np.maximum(n, 0.5) / time, low / time, gammaincinv(n + 1, 0.95) / time)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 #: Polls that are kept; the oldest go first.
-MAX_POLLS = 10
+MAX_POLLS = 30
 _BYTES = 8
 
 

@@ -35,7 +35,7 @@ def extended_counts(counts: bytes, history: bytes, changed: bool, signals: Seque
     if counts and not changed and ends_unchanged(history):
         signals = [before + more for before, more in zip(counts[-N_SOURCES:], signals, strict=True)]
         counts = counts[:-N_SOURCES]
-    counts += bytes(min(count, _MOST) for count in signals)
+    counts += bytes(signals if max(signals) <= _MOST else [min(count, _MOST) for count in signals])
     return counts[-N_SOURCES * MAX_OBSERVATIONS :]
 
 

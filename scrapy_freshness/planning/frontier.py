@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scrapy_freshness.model import PageStatus
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.value.contract import FloatArray, ValueModel
+from scrapy_freshness.value.polls import is_polled
 
 Rows = NDArray[np.intp]
 
@@ -48,7 +49,7 @@ class Frontier:
     def __init__(self, table: PageTable, model: ValueModel, floor: float, min_interval: float) -> None:
         self._table = table
         self._model = model
-        self._given_floor = floor  #: least value that is worth a crawl
+        self._floor = self._least(floor)  #: least value that is worth a crawl
         self._min_interval = min_interval
         self._rung = self._floor
         self._rekeyed = 0  #: rows before this one have waking times for the present rung
@@ -70,9 +71,13 @@ class Frontier:
         new = never_visited.nonzero()[0]
         if len(new):
             values[new] = self._model.first_value(beliefs.at(new)) * table.first_factor[rows[new]]
-        # A tombstone is worth exactly a crawl when the time of its next check has come.
+        # A tombstone is worth exactly a crawl when the time of its next check has come. So is a poll of what
+        # has tried our patience.
         due = max(self.price, self._floor)
-        return np.where((status == _GONE) | (status == _MOVED), np.maximum(values, due), values)
+        is_due = (status == _GONE) | (status == _MOVED)
+        if table.has_polled:
+            is_due |= is_polled(beliefs) & (elapsed >= table.patience_seconds[rows])
+        return np.where(is_due, np.maximum(values, due), values)
 
     def take_best(self, now: float, count: int, full_hosts: NDArray[np.bool_]) -> tuple[Rows, FloatArray]:
         """Take up to *count* pages of the highest values, best first; none of a full host.
@@ -149,6 +154,13 @@ class Frontier:
         self._table.resting[row] = True
         self._table.wake[row] = until
 
+    def poll_soon(self, rows: Rows, now: float) -> None:
+        """Pages that are polled have something to say: they are worth a crawl now."""
+        table = self._table
+        waits = rows[~(table.taken[rows] | table.resting[rows]) & ~np.isnan(table.last_visit[rows])]
+        table.patience_seconds[waits] = 0.0
+        table.wake[waits] = np.maximum(table.last_visit[waits] + self._min_interval, now)
+
     def believe(self, rows: Rows, beliefs: Mapping[str, FloatArray]) -> None:
         """Note what was learned about pages."""
         self._table.believe(rows, beliefs)
@@ -156,7 +168,8 @@ class Frontier:
     def start(self, price: float, now: float, *, floor: float) -> None:
         """Compute all waking times for a price known from earlier; called once after loading."""
         self.price = price
-        self._given_floor = floor
+        self._floor = self._least(floor)
+        self._table.usual_value = max(price, self._floor)
         self._rung = max(price * 0.9, self._floor)
         for part in self._table.slices(_REKEY_SLICE):
             rows = np.arange(part.start, part.stop)
@@ -165,14 +178,14 @@ class Frontier:
             self._table.wake[rows] = np.where(held, np.maximum(self._table.wake[rows], times), times)
         self._rekeyed = self._table.size
 
-    @property
-    def _floor(self) -> float:
-        """Least value that is worth a crawl; above 0 where new pages may be worthless."""
-        return max(self._given_floor, _WORTHLESS) if self._table.fades else self._given_floor
+    def _least(self, floor: float) -> float:
+        """The floor; where pages may be worthless it is above 0, so that they are not chosen."""
+        return max(floor, _WORTHLESS) if "age" in self._model.needs else floor
 
     def chosen(self, value: float) -> None:
         """Note the value of a visit to a page with a copy: the price follows."""
         self.price += (value - self.price) * (0.05 if self.price else 1.0)
+        self._table.usual_value = max(self.price, self._floor)
 
     def reprice(self, fetch_price: float) -> None:
         """A fetch has to be worth something else: all waking times are computed anew, bit by bit."""
@@ -223,11 +236,14 @@ class Frontier:
             sleep = np.maximum(self._model.elapsed_at(beliefs, self._rung), self._min_interval)
         else:
             sleep = np.full(len(rows), self._min_interval)
+        if table.has_polled:
+            longest = np.maximum(table.patience_seconds[rows], self._min_interval)
+            sleep = np.where(is_polled(beliefs), np.minimum(sleep, longest), sleep)
         status = table.status[rows]
         is_new = np.isnan(last_visit)
         at_once = is_new | (status == _GONE) | (status == _MOVED)
         if self._table.fades and is_new.any():
-            at_once &= ~is_new | (self._model.first_value(beliefs) >= self._rung)
+            at_once &= ~is_new | (self._model.first_value(beliefs) >= self._rung) | is_polled(beliefs)
         times = np.where(at_once, now, np.where(is_new, np.inf, last_visit + sleep))
         return np.where(status == _SUSPENDED, np.inf, times)
 

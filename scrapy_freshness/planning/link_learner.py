@@ -1,20 +1,35 @@
-"""What do the links of a source bring?  Link rates from polls, profits from what is known of clicks.
+r"""What do the links of a source bring?  Link rates from polls, profits from what is known of clicks.
 
 A page that was found on a source has the source's profit and decay while it waits for its first visit: who
 discovers it hands them in with its record. Other pages are not ephemeral, and have a profit of 0.
+
+A source that was never polled twice is expected to be as good as the one that a typical link comes from, on
+its host or anywhere: its link rate is the mean over links, :math:`\sum\lambda^2/\sum\lambda`. Most sources
+bring little and a few bring nearly all, and with the mean over sources these few might never be polled to
+find it out.
 """
 
+import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_freshness.estimation.links import LAST_POLLS, link_rates
 from scrapy_freshness.estimation.polls import poll_columns
 from scrapy_freshness.model import PageKind, PageRecord
 from scrapy_freshness.planning.learner import AroundRates, Columns, Learner
+from scrapy_freshness.planning.learning import group_name, groups_named
 
 #: Decay of what does not fade within a human life.
 _SLOWEST = 1e-12
+#: Sources that the mean of all counts for in the mean of a host.
+_STRENGTH = 2.0
+#: Links that a source shows between two visits, before anything is known of any. If they are too many, that
+#: is found out by a few polls; if they are too few, a source may never be polled because others are known.
+_FIRST_LINKS = 30.0
+_STATE = struct.Struct("<dd")  # of `_Sources`
 
 
 def inherited_beliefs(source: PageRecord) -> dict[str, float]:
@@ -22,6 +37,23 @@ def inherited_beliefs(source: PageRecord) -> dict[str, float]:
     if source.kind is not PageKind.SOURCE:
         return {}
     return {name: value for name, value in source.beliefs.items() if name in ("profit", "decay")}
+
+
+@dataclass(slots=True)
+class _Sources:
+    """Link rates of the sources of a host, or of all, that were polled at least twice."""
+
+    rates: float = 0.0  #: their sum, per second
+    squares: float = 0.0  #: sum of their squares
+
+    def replace(self, before: float, rate: float) -> None:
+        """A source has another rate than before, when it had none if that is 0."""
+        self.rates = max(self.rates + rate - before, 0.0)
+        self.squares = max(self.squares + rate**2 - before**2, 0.0)
+
+    def mean(self, around: float) -> float:
+        """Link rate of the source of a typical link, drawn to that of the sources around."""
+        return (_STRENGTH * around**2 + self.squares) / (_STRENGTH * around + self.rates)
 
 
 class LinkLearner(AroundRates):
@@ -45,9 +77,12 @@ class LinkLearner(AroundRates):
         self._profit = profit
         self._decay = decay
         self._last_polls = last_polls
+        self._first_rate = 1 / 86400  #: links per second of a source before anything is known
+        self._sources: dict[tuple[str, ...], _Sources] = {(): _Sources()}  #: all, and those of each host
+        self._taught: set[str] = set()
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
-        """Of a source, a link a day; of a page, what it was found with."""
+        """Of a source, the link rate of others; of a page, what it was found with."""
         return {**self._rates.prior(page), **self._expected(page)}
 
     def learn(self, pages: Sequence[PageRecord]) -> Columns:
@@ -55,25 +90,68 @@ class LinkLearner(AroundRates):
         known = self._rates.learn(pages)
         link_rate, profit, decay = np.zeros(len(pages)), np.zeros(len(pages)), np.full(len(pages), _SLOWEST)
         # Most pages are no sources and were found on none: they do not fade.
-        rows = [
+        sources = [row for row, page in enumerate(pages) if page.kind is PageKind.SOURCE]
+        if sources:
+            link_rate[sources] = self._link_rates([pages[row] for row in sources])
+        fading = [
             row
             for row, page in enumerate(pages)
             if page.kind is PageKind.SOURCE or page.beliefs.get("profit")
         ]
-        if rows:
-            before = [self._expected(pages[row]) for row in rows]
-            profit[rows], decay[rows] = ([each[name] for each in before] for name in ("profit", "decay"))
-        sources = [row for row in rows if pages[row].kind is PageKind.SOURCE]
-        if sources:
-            found, seconds = poll_columns([pages[row].polls for row in sources])
-            link_rate[sources] = link_rates(found, seconds, last_polls=self._last_polls).rate
+        if fading:
+            before = [self._expected(pages[row]) for row in fading]
+            profit[fading], decay[fading] = ([each[name] for each in before] for name in ("profit", "decay"))
         return known | {"link_rate": link_rate, "profit": profit, "decay": decay}
+
+    def expect(self, seconds_between_visits: float) -> None:
+        """Before anything is known, many links are expected in that time."""
+        super().expect(seconds_between_visits)
+        self._first_rate = _FIRST_LINKS / seconds_between_visits
+
+    def take_groups(self) -> Mapping[str, bytes]:
+        """The sources of hosts that were polled since the last call, beside the groups of the rates."""
+        keys = [(), *((host,) for host in self._taught)] if self._taught else []
+        self._taught.clear()
+        own = {group_name("links", key): self._packed(key) for key in keys}
+        return {**super().take_groups(), **own}
+
+    def restore(self, groups: Mapping[str, bytes]) -> None:
+        """Go on where an earlier run ended."""
+        super().restore(groups)
+        for key, state in groups_named("links", groups).items():
+            if len(state) == _STATE.size:
+                self._sources[key] = _Sources(*_STATE.unpack(state))
+
+    def _link_rates(self, sources: Sequence[PageRecord]) -> NDArray[np.float64]:
+        """Links per second of sources, which others learn from."""
+        found, seconds = poll_columns([page.polls for page in sources])
+        usual = np.array([self._mean_rate(page.host) for page in sources])
+        rates = link_rates(found, seconds, last_polls=self._last_polls, unknown_rate=usual).rate
+        for number in np.flatnonzero((seconds > 0).any(axis=1)).tolist():
+            self._teach(sources[number], float(rates[number]), is_new=np.count_nonzero(seconds[number]) == 1)
+        return rates
+
+    def _packed(self, key: tuple[str, ...]) -> bytes:
+        sources = self._sources[key]
+        return _STATE.pack(sources.rates, sources.squares)
+
+    def _teach(self, page: PageRecord, rate: float, *, is_new: bool) -> None:
+        """Put a source's link rate in the place of the one that was learned before."""
+        before = 0.0 if is_new else page.beliefs.get("link_rate", 0.0)
+        for key in ((), (page.host,)):
+            self._sources.setdefault(key, _Sources()).replace(before, rate)
+        self._taught.add(page.host)
+
+    def _mean_rate(self, host: str) -> float:
+        """Links per second of a source of which nothing is known but its host."""
+        everywhere = self._sources[()].mean(self._first_rate)
+        return self._sources.get((host,), _Sources()).mean(everywhere)
 
     def _expected(self, page: PageRecord) -> dict[str, float]:
         """Link rate, profit and decay of a page by its kind, or as it was found."""
         is_source = page.kind is PageKind.SOURCE
         usual = {
-            "link_rate": 1 / 86400 if is_source else 0.0,
+            "link_rate": self._mean_rate(page.host) if is_source else 0.0,
             "profit": self._profit if is_source else 0.0,
             "decay": self._decay if is_source else _SLOWEST,
         }

@@ -31,12 +31,21 @@ from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learner import Learner
 from scrapy_freshness.planning.learning import note_beliefs
+from scrapy_freshness.planning.news import News
 from scrapy_freshness.planning.policy import Policy
 from scrapy_freshness.planning.price import GoingPrice, long_run_price
 from scrapy_freshness.planning.ready import FreeAt
 from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
-from scrapy_freshness.planning.visits import Report, Upkeep, Visit, updated_record, visit_record
+from scrapy_freshness.planning.visits import (
+    Report,
+    Upkeep,
+    Visit,
+    renewed_record,
+    updated_record,
+    visit_record,
+)
+from scrapy_freshness.value.polls import WithPolls
 
 #: A page of which nothing is known but that it exists.
 UNKNOWN_PAGE = PageRecord(page_id=0, fingerprint=0, url="", host="")
@@ -63,7 +72,8 @@ class Planner:
         self._min_interval = min_interval
         self._table = PageTable(policy.model.needs)
         self._index = FingerprintIndex()
-        self._frontier = Frontier(self._table, policy.model, policy.pacing.floor, min_interval)
+        self._model = WithPolls(policy.model)
+        self._frontier = Frontier(self._table, self._model, policy.pacing.floor, min_interval)
         prices_fetches = "age" in policy.model.needs and policy.solve_price is None
         self._going_price = GoingPrice() if prices_fetches else None
         self._unspent_at = -np.inf  #: when a place of the budget was left last
@@ -73,10 +83,21 @@ class Planner:
             hosts,
             crawls_per_second=crawls_per_second,
             settle=self.settle,
+            listen=lambda: self.news.listen(),
+        )
+        self.news = News(
+            self._table,
+            self._frontier,
+            self._stock,
+            deaf_seconds=policy.deaf_seconds,
+            learned_deaf_seconds=learner.deaf_seconds,
+            settle=self.settle,
+            look_again=self.look_again,
         )
         self._renewed: dict[int, str | None] = {}  #: row -> request that replaces the stored one
         self._forgotten: set[int] = set()  #: rows of pages whose records are gone
         self._open: dict[int, Visit] = {}  #: row -> visit
+        self._once_more: set[int] = set()  #: rows to visit again when their visits have ended
         self._closed: list[tuple[int, PageRecord]] = []  #: rows and records whose rates are not settled
         self._unfinished: dict[int, PageRecord] = {}  #: by page id; shown again only if the crawl dies now
         self._updates: dict[int, PageRecord] = {}
@@ -115,7 +136,8 @@ class Planner:
     def expect_pages(self, count: int) -> None:
         """Be told that so many pages are known soon: what is believed depends on how long they wait."""
         self._expected_pages = max(count, self._expected_pages)
-        self._learner.expect(self._expected_pages / self._crawls_per_second)
+        self._table.usual_wait = self._expected_pages / self._crawls_per_second
+        self._learner.expect(self._table.usual_wait)
 
     def start(self, now: float, *, price: float | None = None, once: bool = False) -> None:
         """Begin to choose; *price* is that of an earlier run.
@@ -126,7 +148,7 @@ class Planner:
         self._once = once
         if price is None or once:
             price = long_run_price(
-                self.policy.model, self._table, self._crawls_per_second, min_interval=self._min_interval
+                self._model, self._table, self._crawls_per_second, min_interval=self._min_interval
             )
         self._frontier.start(price, now, floor=price if once else self.policy.pacing.floor)
 
@@ -138,6 +160,28 @@ class Planner:
     def status_of(self, row: int) -> PageStatus:
         """Where a known page stands."""
         return PageStatus(int(self._table.status[row]))
+
+    def page_id_of(self, row: int) -> int:
+        """Id of a known page."""
+        return int(self._table.page_id[row])
+
+    def is_polled(self, row: int) -> bool:
+        """Whether a known page is fetched for what it says about others."""
+        return PageKind(int(self._table.kind[row])).is_polled
+
+    def count_pages(self, host: str) -> int:
+        """How many pages of a host are known."""
+        numbers = self._table.host_numbers([host])
+        return int(np.count_nonzero(self._table.host[: len(self._table)] == numbers[0])) if numbers else 0
+
+    def knows_host(self, host: str) -> bool:
+        """Whether there are pages of a host (a download slot)."""
+        return bool(self._table.host_numbers([host]))
+
+    def last_visit_of(self, row: int) -> float | None:
+        """When a known page was seen last, None if never."""
+        at = float(self._table.last_visit[row])
+        return None if np.isnan(at) else at
 
     def discover(self, page: PageRecord, now: float) -> PageRecord:
         """Add a page that is not known yet; returns its record with the page id that it got."""
@@ -162,6 +206,22 @@ class Planner:
         self._renewed[row] = request
         if not self._table.taken[row]:
             self._stock.put(row, float("inf"))
+
+    def visit_next(self, row: int, now: float) -> bool:
+        """Visit a known page next, whatever it is worth; False if nobody can process it.
+
+        A page whose visit is under way is visited once more: that may have seen it as it was before.
+        """
+        if self.status_of(row) is PageStatus.SUSPENDED:
+            return False
+        if row in self._open:
+            self._once_more.add(row)
+            return True
+        if self._table.taken[row]:
+            self.settle(now)  # its visit may have ended just now
+        if not self._table.taken[row]:
+            self._stock.put(row, float("inf"))
+        return True
 
     def look_again(self, row: int, now: float) -> None:
         """A page that was gone or had moved has been seen at its place: its next check is due now."""
@@ -199,30 +259,7 @@ class Planner:
         count. One that is nearly sure does not wait until the pages are visited that were chosen before it
         came.
         """
-        if "signals" not in self.policy.model.needs:
-            return
-        table, sources = self._table, np.broadcast_to(sources, rows.shape)
-        after_visit = now - table.last_visit[rows]
-        is_copy_older = after_visit > 0  # and there is one
-        rows, sources, after_visit = rows[is_copy_older], sources[is_copy_older], after_visit[is_copy_older]
-        if not len(rows):
-            return
-        is_late = after_visit <= self._deaf_seconds(rows, sources)
-        table.hear(rows, sources, is_late, now)
-        rows, sources = rows[~is_late], sources[~is_late]
-        self._frontier.signalled(rows, sources, now)
-        sure = self._frontier.surely_stale(rows, sources)
-        if len(sure):
-            self._hurry(self._frontier.worthwhile(np.unique(sure)), now)
-
-    def _deaf_seconds(self, rows: NDArray[np.intp], sources: NDArray[np.intp]) -> NDArray[np.float64]:
-        """How long after a visit signals announce what it has seen, by the settings or as was learned."""
-        if self.policy.deaf_seconds:
-            return np.full(len(rows), self.policy.deaf_seconds)
-        hosts, place = np.unique(self._table.host[rows], return_inverse=True)
-        windows = np.array([self._learner.deaf_seconds(self._table.hosts[host]) for host in hosts])
-        learned: NDArray[np.float64] = windows[place, sources]
-        return learned
+        self.news.signal(rows, now, sources)
 
     def begin_visit(self, now: float, free_at: FreeAt) -> Visit | None:
         """Open the visit that is worth most among the pages at hand whose hosts are free."""
@@ -231,8 +268,10 @@ class Planner:
             return None
         record = page.record
         if page.row in self._renewed:
-            record = self._with_request(record, self._renewed.pop(page.row))
-            self._table.status[page.row] = record.status
+            renewed = renewed_record(record, self._renewed.pop(page.row))
+            if renewed != record:
+                self._updates[record.page_id] = record = renewed
+            self._table.status[page.row], self._table.kind[page.row] = record.status, record.kind
         if record.page_id in self._unfinished:
             record = replace(record, run_callback=False)
         if page.rank > -np.inf:
@@ -243,6 +282,7 @@ class Planner:
 
     def next_at(self, now: float) -> float:
         """When `wanted` or `begin_visit` may have something again, as far as known now."""
+        self.news.listen()
         if self._stock.is_stirring or self._closed or not self._frontier.is_exhausted:
             return now
         return self._stock.next_at(now)
@@ -261,6 +301,9 @@ class Planner:
         visit.is_open = False
         del self._open[visit.row]
         self._close(visit.row, visit.record, report)
+        if visit.row in self._once_more:
+            self._once_more.discard(visit.row)
+            self.visit_next(visit.row, report.at)
         return True
 
     def abandon(self, visit: Visit, now: float) -> None:
@@ -328,13 +371,6 @@ class Planner:
         """A fetch is worth so much from now on."""
         self._frontier.reprice(price)
 
-    def _hurry(self, rows: NDArray[np.intp], now: float) -> None:
-        """Pages that have surely changed need not wait until those are visited that were chosen before."""
-        if self._table.taken[rows].any():
-            self.settle(now)
-        if len(rows):
-            self._stock.join(rows, self._frontier.values(rows, now), now)
-
     def _add(self, page: PageRecord, now: float) -> tuple[int, PageRecord]:
         record = replace(page, page_id=self._next_page_id, discovered_at=now)
         self._next_page_id += 1
@@ -348,6 +384,8 @@ class Planner:
 
     def _note_value(self, record: PageRecord, value: float) -> None:
         """The price follows the values of visits; those of first copies only if they fade."""
+        if record.kind.is_polled:
+            return  # its value follows the price
         is_first = record.last_visit_at is None
         if is_first and not (self._table.fades and record.kind is PageKind.PAGE):
             return  # of a first look, nobody knows what it is worth
@@ -366,19 +404,10 @@ class Planner:
             self._going_price.unspent()
             self._frontier.reprice(self._going_price.value)
 
-    def _with_request(self, record: PageRecord, request: str | None) -> PageRecord:
-        status = record.status
-        if status is PageStatus.SUSPENDED:
-            status = PageStatus.NEW if record.last_visit_at is None else PageStatus.ACTIVE
-        changed = replace(record, request=request, status=status)
-        if changed != record:
-            self._updates[record.page_id] = changed
-        return changed
-
     def _close(self, row: int, record: PageRecord, report: Report) -> None:
+        self.news.listen(row)
         report.heard = self._table.signals_of(row)
-        usual_wait = len(self._table) / self._crawls_per_second
-        after = updated_record(record, report, self._upkeep, usual_wait)
+        after = updated_record(record, report, self._upkeep, self._table.usual_wait)
         self._unfinished.pop(after.page_id, None)
         if report.is_unfinished and not after.run_callback:
             after.run_callback = True
@@ -390,12 +419,25 @@ class Planner:
         if report.outcome.saw_content:
             table.last_visit[row] = report.at
             table.forget_signals(row)
+            if after.kind.is_polled:
+                self._polled(row, after, report.at)
+                return
             self._closed.append((row, after))
             # Pages just visited are worth least: some of them may wait to be settled together, unless there
             # are so few that they are soon due again. Not sources, which may be polled all the time.
-            enough = min(128, max(1, (len(table) - 64) // 16))
+            enough = min(128, max(1, (len(table) - 64) // 10))
             if after.kind is PageKind.SOURCE or len(self._closed) >= enough:
                 self.settle(report.at)
             return
         self._updates[after.page_id] = after
         self._frontier.rest(row, np.inf if self._once else after.not_before)
+
+    def _polled(self, row: int, after: PageRecord, now: float) -> None:
+        """A poll has ended: nothing is learned of the page's own content."""
+        self._updates[after.page_id] = after
+        self._table.believe_poll(row, after.beliefs)
+        self._frontier.release(np.array([row]), now)
+        if row in self._renewed:
+            self._stock.put(row, float("inf"))  # the spider has asked for it meanwhile
+        elif self._once:
+            self._frontier.rest(row, np.inf)

@@ -30,6 +30,7 @@ class Stock:
     Parameters
     ----------
     settle : sends pages that were visited lately back to the frontier; False if there are none
+    listen : hears signals that wait to be heard together
     """
 
     def __init__(
@@ -40,12 +41,14 @@ class Stock:
         *,
         crawls_per_second: float,
         settle: Callable[[float], bool],
+        listen: Callable[[], None],
     ) -> None:
         self._table = table
         self._frontier = frontier
         self._hosts = hosts
         self._crawls_per_second = crawls_per_second
         self._settle = settle
+        self._listen = listen
         self._pool: list[tuple[float, int]] = []  #: heap of (minus value, row)
         self._loading: dict[int, tuple[int, float]] = {}  #: page id -> row and value
         self._ready = ReadyPages()
@@ -71,9 +74,12 @@ class Stock:
 
     def join(self, rows: NDArray[np.intp], values: FloatArray, now: float) -> None:
         """Let pages take the places of those that were chosen before and are worth less."""
-        for row, value in zip(rows.tolist(), values.tolist(), strict=True):
+        best_first = np.argsort(-values, kind="stable")
+        for row, value in zip(rows[best_first].tolist(), values[best_first].tolist(), strict=True):
             least = max(self._pool, default=(-np.inf, row))
-            if value > -least[0] and not self._table.taken[row]:
+            if value <= -least[0]:
+                return  # nor is any that follows
+            if not self._table.taken[row]:
                 self._pool.remove(least)
                 heapq.heapify(self._pool)
                 self._frontier.rouse(least[1], now)
@@ -133,6 +139,7 @@ class Stock:
 
     def refill(self, now: float) -> bool:
         """Choose the best pages; False if there are none."""
+        self._listen()
         at_hand = 2 * CROWD * len(self._table.hosts)  # more would only be given back
         # A few sources may be worth more, over and over, than all pages: then none is chosen ahead.
         share = 0 if self._table.fades else len(self._table) // _CHOSEN_SHARE

@@ -1,7 +1,8 @@
 """The numbers of all known pages, as columns: about 45 bytes a page, and 4 for each further belief.
 
 A belief that is the same of all pages takes no room: most crawls have no sources of links, and many hear no
-signals. Once signals are heard, a page also has their number and weight for each source.
+signals. Once signals are heard, a page also has their number and weight for each source. Once pages are
+polled for signals, every page has two columns more.
 
 URLs, histories and sketches stay in the database and are read for the pages about to be visited.
 """
@@ -17,7 +18,7 @@ from scrapy_freshness.estimation.signal_delays import NOTHING_HEARD, Heard, age_
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus
 from scrapy_freshness.value.contract import Beliefs
 
-_SOURCE = int(PageKind.SOURCE)
+_SOURCE, _FIRST_POLLED = int(PageKind.SOURCE), int(PageKind.SITEMAP)
 _COLUMNS = {
     "page_id": np.int64,
     "host": np.int32,  #: index into `hosts`
@@ -34,12 +35,13 @@ _COLUMNS = {
 
 
 #: Beliefs that follow from what is known anyway.
-MADE_ON_THE_SPOT = frozenset({"is_source", "age", "price", "signals"})
+MADE_ON_THE_SPOT = frozenset({"is_source", "age", "price", "signals", "poll_bound", "usual_wait"})
 #: Beliefs about the sources: what a signal of each says, in units of the page's mean signal.
 WEIGHTS = tuple(f"weight_{source}" for source in range(N_SOURCES))
 #: The largest weight: a signal that cannot be false.
 MOST_WEIGHT = 6e4
 _ONE, _MOST_HEARD = np.uint8(1), 255
+_POLL_COLUMNS = ("yield_rate", "patience_seconds")
 
 
 class PageTable:
@@ -70,6 +72,10 @@ class PageTable:
         self.heard: NDArray[np.uint8]
         self.first_heard: NDArray[np.uint8]  #: source and age of the first of them, see `age_code`; likewise
         self.weight: NDArray[np.float16]  #: of signals, in units of the mean signal; once they differ
+        self.yield_rate: NDArray[np.float32]  #: prices of a visit that polls earn per second; once there are
+        self.patience_seconds: NDArray[np.float32]  #: time after which a page is polled anyway; likewise
+        self.usual_value = 0.0  #: mean value of the visits chosen lately, or the least that is worth one
+        self.usual_wait = 1.0  #: seconds in which as many pages are visited as there are
         self._types: dict[str, Any] = dict(_COLUMNS)
         #: Columns that have the same number for all pages, and which; nan before there is a page.
         self._uniform: dict[str, np.float32] = dict.fromkeys(self._beliefs, np.float32(np.nan))
@@ -87,6 +93,11 @@ class PageTable:
     def fades(self) -> bool:
         """Whether new pages lose value while they wait: the model says so, and there are sources of such."""
         return self.has_sources and self._tells_ages
+
+    @property
+    def has_polled(self) -> bool:
+        """Whether any page is polled for signals."""
+        return "yield_rate" in self._types
 
     def load(self, pages: PageColumns, now: float, prior: Mapping[str, float]) -> int:
         """Fill an empty table; returns how many pages claimed to have been visited in the future."""
@@ -111,6 +122,10 @@ class PageTable:
                 usual = usual * (self.change_rate[rows] / np.float32(prior["change_rate"]))
             known = pages.beliefs.get(name)
             self.believe(rows, {name: usual if known is None else np.where(np.isnan(known), usual, known)})
+        if (pages.kind >= _FIRST_POLLED).any():
+            self._add_poll_columns()
+            for name in _POLL_COLUMNS:
+                getattr(self, name)[rows] = np.nan_to_num(pages.beliefs.get(name, np.zeros(self.size)))
         self.last_visit[rows] = np.minimum(pages.last_visit_at, now)
         if self.fades:
             self._make_room("found", np.float64, now)
@@ -130,6 +145,10 @@ class PageTable:
         self.status[row] = record.status
         self.kind[row] = record.kind
         self.has_sources |= record.kind is PageKind.SOURCE
+        if record.kind.is_polled:
+            self._add_poll_columns()
+        if self.has_polled:
+            self.yield_rate[row] = self.patience_seconds[row] = 0.0
         self.importance[row] = record.importance
         self.first_factor[row] = priority_factor(np.array(record.priority))
         self.believe(row, self._unknown | dict(beliefs))
@@ -158,6 +177,10 @@ class PageTable:
             ages = now - self.found[rows] if self.fades else np.zeros(len(columns["change_rate"]))
             columns["age"] = np.maximum(ages, 0.0)
             columns["price"] = np.full(len(ages), price)
+        if self.has_polled:
+            earns = self.usual_value * self.usual_wait * self.yield_rate[rows].astype(np.float64)
+            columns["poll_bound"] = np.where(self.kind[rows] >= _FIRST_POLLED, earns, np.nan)
+            columns["usual_wait"] = np.full(len(earns), self.usual_wait)
         return Beliefs(**columns)
 
     def believe(self, rows: Any, beliefs: Mapping[str, Any]) -> None:
@@ -171,6 +194,11 @@ class PageTable:
                     self._make_room("weight", np.dtype((np.float16, N_SOURCES)), 1.0)
                     self.weight[rows, source] = beliefs[name]
 
+    def believe_poll(self, row: int, beliefs: Mapping[str, float]) -> None:
+        """Note what was learned at a poll; that of a page which brings nothing may wait."""
+        for name in _POLL_COLUMNS:
+            getattr(self, name)[row] = beliefs[name]
+
     @property
     def tells_sources(self) -> bool:
         """Whether signals of some sources say more than those of others."""
@@ -183,17 +211,20 @@ class PageTable:
         return self.weight[rows, sources].astype(np.float64)
 
     def hear(
-        self, rows: NDArray[np.intp], sources: NDArray[np.intp], is_late: NDArray[np.bool_], now: float
+        self,
+        rows: NDArray[np.intp],
+        sources: NDArray[np.intp],
+        is_late: NDArray[np.bool_],
+        after_visit: NDArray[np.float64],
     ) -> None:
-        """Visited pages got a signal each, as many as they are named times.
+        """Visited pages got a signal each, so many seconds after the visit, as many as they are named times.
 
         A late one, which announces what the last visit has seen, is counted apart.
         """
         self._make_room("heard", np.dtype((np.uint8, 2 * N_SOURCES)), 0)
         self._make_room("first_heard", np.uint8, 0)
         is_first = ~self.heard[rows].any(axis=1)
-        seconds = now - self.last_visit[rows[is_first]]
-        self.first_heard[rows[is_first]] = age_code(sources[is_first], seconds)
+        self.first_heard[rows[is_first]] = age_code(sources[is_first], after_visit[is_first])
         places = rows * (2 * N_SOURCES) + sources + N_SOURCES * is_late
         heard = self.heard.reshape(-1)
         before = heard[places]
@@ -263,6 +294,10 @@ class PageTable:
     def _set_hosts(self, hosts: list[str]) -> None:
         self.hosts = list(hosts)
         self._host_index = {host: index for index, host in enumerate(self.hosts)}
+
+    def _add_poll_columns(self) -> None:
+        for name in _POLL_COLUMNS:
+            self._make_room(name, np.float32, 0.0)
 
     def _grow(self) -> None:
         """Copy the columns that are full into longer ones.

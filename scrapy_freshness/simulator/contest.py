@@ -14,7 +14,7 @@ from scrapy_freshness.planning.table import MADE_ON_THE_SPOT
 from scrapy_freshness.planning.visits import Upkeep
 from scrapy_freshness.simulator.bandwidth import Bandwidth
 from scrapy_freshness.simulator.cgm import Cgm
-from scrapy_freshness.simulator.known import CERTAIN, KnownTruth
+from scrapy_freshness.simulator.known import CERTAIN, NO_LINKS, KnownTruth
 from scrapy_freshness.simulator.lds import low_discrepancy
 from scrapy_freshness.simulator.optimum import optimum
 from scrapy_freshness.simulator.rivals import RULES, rule_named
@@ -130,12 +130,24 @@ def check_policy(
     if learner_for is not None:
         learner_for(policy)
         return
-    unknown = policy.model.needs - known - CERTAIN - MADE_ON_THE_SPOT
-    if unknown:
+    if unknown := _unknown(policy, known):
         raise ConfigError(
             f"policy {name} needs to know {', '.join(sorted(unknown))}, "
             "of which there is no truth here: let it learn (--learn), or choose another"
         )
+
+
+def playable(known: frozenset[str]) -> list[str]:
+    """Names of our policies that need to know no more than this, where no page is a source of links."""
+    return [
+        name
+        for name in POLICY_NAMES
+        if not name.startswith("echo-") and not _unknown(policy_named(name.replace("-J", "-1")), known)
+    ]
+
+
+def _unknown(policy: Policy, known: frozenset[str]) -> frozenset[str]:
+    return policy.model.needs - known - CERTAIN - NO_LINKS.keys() - MADE_ON_THE_SPOT
 
 
 def columns_of(truth: Beliefs) -> frozenset[str]:

@@ -24,6 +24,7 @@ from scrapy_freshness.estimation.pooled import Pooled
 from scrapy_freshness.planning.gain_learner import GainLearner, LinearGainLearner
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learner import Learner
+from scrapy_freshness.planning.learners import learner_for
 from scrapy_freshness.planning.learning import PooledLearner
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import policy_named
@@ -126,12 +127,12 @@ class QueriesRound:
         """The web, the policy of the planner and how it learns."""
         if _RIVAL.fullmatch(policy):
             raise ConfigError(f"{policy} knows all updates in hindsight: it cannot learn them")
-        rates = PooledLearner(Pooled())
         if policy == "user-centric":
-            return SearchedWeb(self._corpus, self._scoring), policy, GainLearner(rates)
+            return SearchedWeb(self._corpus, self._scoring), policy, GainLearner(PooledLearner(Pooled()))
         if policy == "user-centric-linear":
-            return SearchedWeb(self._corpus, self._scoring), policy, LinearGainLearner(rates)
-        return ChangingWeb(self._corpus.updates), policy, rates
+            learner = LinearGainLearner(PooledLearner(Pooled()))
+            return SearchedWeb(self._corpus, self._scoring), policy, learner
+        return ChangingWeb(self._corpus.updates), policy, learner_for(policy_named(policy))
 
 
 def drawn_round(

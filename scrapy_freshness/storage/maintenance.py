@@ -12,7 +12,10 @@ from scrapy_freshness.storage.schema import (
     page,
     page_detail,
     page_group,
+    signal,
+    signal_source,
     spider,
+    subscription,
     visit,
     visit_count,
 )
@@ -50,6 +53,13 @@ def prune_some_visits(connection: Connection, before: float) -> int:
     return connection.execute(delete(visit).where(visit.c.id.in_(oldest))).rowcount
 
 
+def prune_some_signals(connection: Connection, before: float) -> int:
+    """The same for the log of signals."""
+    at = signal.c.heard_at
+    oldest = select(signal.c.id).where(at < before).order_by(at).limit(PRUNED_AT_ONCE)
+    return connection.execute(delete(signal).where(signal.c.id.in_(oldest))).rowcount
+
+
 def prune_counts(connection: Connection, before: float) -> None:
     """Remove the counts of minutes that ended before a time."""
     for table in (visit_count, fetch_count):
@@ -76,6 +86,8 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
     known = select(page_group.c.name).where(page_group.c.spider_id == heir)
     inherits = (page_group.c.spider_id == old) & page_group.c.name.not_in(known)
     connection.execute(update(page_group).where(inherits).values(spider_id=heir))
+    moved = update(subscription).where(subscription.c.spider_id == old).values(spider_id=heir)
+    connection.execute(moved)
     for table in (visit_count, fetch_count, page_group):
         connection.execute(delete(table).where(table.c.spider_id == old))
     has_state = select(func.count()).select_from(crawl).where(crawl.c.spider_id == heir)
@@ -88,6 +100,6 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
 
 def _forget(connection: Connection, condition: ColumnElement[bool]) -> int:
     doomed = select(page.c.page_id).where(condition)
-    for table in (visit, page_detail):
+    for table in (visit, signal, signal_source, page_detail):
         connection.execute(delete(table).where(table.c.page_id.in_(doomed)))
     return connection.execute(delete(page).where(condition)).rowcount

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from sqlalchemy import ColumnElement, Connection, ScalarSelect, Table, and_, func, select
 
-from scrapy_freshness.model import CrawlState, HostRecord, PageColumns, PageRecord
+from scrapy_freshness.model import CrawlState, HostRecord, PageColumns, PageRecord, Subscription
 from scrapy_freshness.storage.bulk import BulkSelect
 from scrapy_freshness.storage.rows import beliefs_from, clean, record_query, records_from
 from scrapy_freshness.storage.schema import (
@@ -18,6 +18,7 @@ from scrapy_freshness.storage.schema import (
     page,
     page_group,
     spider,
+    subscription,
     url_start,
 )
 
@@ -106,6 +107,13 @@ def load_groups(connection: Connection, spider_name: str) -> dict[str, bytes]:
     own = page_group.c.spider_id == number_of(spider, clean(spider_name))
     rows = connection.execute(select(page_group.c.name, page_group.c.state).where(own))
     return {name: bytes(state) for name, state in rows}
+
+
+def load_subscriptions(connection: Connection, spider_name: str) -> list[Subscription]:
+    """What hubs were asked to send to the crawl of a spider."""
+    columns = [column for column in subscription.c if column.name != "spider_id"]
+    own = subscription.c.spider_id == number_of(spider, clean(spider_name))
+    return [Subscription(**row) for row in connection.execute(select(*columns).where(own)).mappings()]
 
 
 def load_states(connection: Connection) -> list[CrawlState]:

@@ -17,7 +17,15 @@ from typing import Any
 
 from sqlalchemy import RowMapping, select
 
-from scrapy_freshness.model import HostRecord, Outcome, PageKind, PageRecord, PageStatus, VisitRecord
+from scrapy_freshness.model import (
+    HostRecord,
+    Outcome,
+    PageKind,
+    PageRecord,
+    PageStatus,
+    Subscription,
+    VisitRecord,
+)
 from scrapy_freshness.storage.schema import host, page, page_detail
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -68,6 +76,28 @@ def detail_row(record: PageRecord) -> tuple[object, ...]:
         record.profiles,
         record.signalled or None,
         record.polls or None,
+    )
+
+
+def subscription_row(record: Subscription, spider_id: int) -> tuple[object, ...]:
+    """The row of table ``subscription``, in the order of its columns."""
+    return (
+        clean(record.token),
+        spider_id,
+        clean(record.callback),
+        clean(record.topic),
+        clean(record.hub),
+        clean(record.secret),
+        clean(record.found_at),
+        number(record.lease_seconds),
+        number(record.expires_at),
+        number(record.next_try_at),
+        int(record.failures),
+        bool(record.is_asked),
+        bool(record.is_ending),
+        number(record.last_push_at),
+        record.digests,
+        record.seen,
     )
 
 

@@ -8,6 +8,8 @@ How the columns are spread over tables follows from what is read and written tog
   file per visit, which then costs a quarter more.
 * ``visit`` is a pure log. Instead of an index on the page, which scatters writes over the whole file, each
   line names the line before of the same page, and the page names the last: its visits are a linked list.
+* ``signal`` is a log, too, but has an index on the page: signals are fewer than visits, and those that wait
+  for an answer must be found when it comes.
 * What happens per minute is counted as it is written, so that no report counts a log of millions.
 
 Times are unix seconds. Foreign keys are not declared: a batch writes its rows together or not at all.
@@ -126,6 +128,28 @@ page_group = Table(
     PrimaryKeyConstraint("spider_id", "name"),
 )
 
+subscription = Table(
+    "subscription",
+    metadata,
+    Column("token", Text, nullable=False),  # the key: a topic may be too long for an index
+    Column("spider_id", Integer, nullable=False),
+    Column("callback", Text, nullable=False),
+    Column("topic", Text, nullable=False),
+    Column("hub", Text, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("found_at", Text, nullable=False),
+    Column("lease_seconds", Double, nullable=False),
+    Column("expires_at", Double, nullable=False),
+    Column("next_try_at", Double, nullable=False),
+    Column("failures", Integer, nullable=False),
+    Column("is_asked", Boolean, nullable=False),
+    Column("is_ending", Boolean, nullable=False),
+    Column("last_push_at", Double, nullable=False),
+    Column("digests", LargeBinary, nullable=False),
+    Column("seen", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("token"),
+)
+
 visit = Table(
     "visit",
     metadata,
@@ -139,6 +163,44 @@ visit = Table(
     Column("body_bytes", BigInteger, nullable=False),
     Column("latency_seconds", Double),
 )
+
+signal_source = Table(
+    "signal_source",
+    metadata,
+    Column("page_id", _Key, primary_key=True, autoincrement=False),
+    Column("found", Text, nullable=False),
+    Column("found_on", Text, nullable=False),
+    Column("is_pinned", Boolean, nullable=False),
+    Column("depth", SmallInteger, nullable=False),
+    Column("hosts", Text, nullable=False),  # JSON list
+    Column("format", Text, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("entries", Integer, nullable=False),
+    Column("polls", Integer, nullable=False),
+    Column("new_pages", BigInteger, nullable=False),
+    Column("signals", BigInteger, nullable=False),
+    Column("barren", Integer, nullable=False),
+    Column("last_poll_at", Double),
+    Column("last_yield", Double, nullable=False),
+    Column("oddities", Text, nullable=False),  # JSON object
+    Column("hub", Text),
+    Column("topic", Text),
+    Column("seen", LargeBinary),  # what it said at its last poll, twelve bytes an entry
+)
+
+signal = Table(
+    "signal",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("page_id", BigInteger, nullable=False),
+    Column("source", SmallInteger, nullable=False),
+    Column("told_by", BigInteger),  # page_id of a sitemap or feed
+    Column("heard_at", Double, nullable=False, index=True),
+    Column("claimed_at", Double),
+    Column("answered_at", Double),  # the first visit since that saw the page
+    Column("changed", Boolean),  # what it found
+)
+Index("ix_signal_page_id", signal.c.page_id)
 
 visit_count = Table(
     "visit_count",

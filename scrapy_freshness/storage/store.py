@@ -8,8 +8,17 @@ from typing import Self
 from sqlalchemy import Connection, Engine
 
 from scrapy_freshness.errors import SchemaError, StorageError
-from scrapy_freshness.model import Batch, CrawlState, HostRecord, PageColumns, PageRecord
-from scrapy_freshness.storage import locks, maintenance, migrations, reading
+from scrapy_freshness.model import (
+    Batch,
+    CrawlState,
+    HostRecord,
+    PageColumns,
+    PageRecord,
+    SourceRecord,
+    Subscription,
+    WaitingSignals,
+)
+from scrapy_freshness.storage import locks, maintenance, migrations, reading, signal_rows
 from scrapy_freshness.storage.database import Database
 from scrapy_freshness.storage.failures import our_errors
 from scrapy_freshness.storage.rows import clean
@@ -130,6 +139,26 @@ class Store:
         with self.reading() as connection:
             return reading.load_groups(connection, spider_name)
 
+    def load_sources(self, spider_name: str) -> list[SourceRecord]:
+        """All sources of signals of a spider, without what they said at their last polls."""
+        with self.reading() as connection:
+            return signal_rows.load_sources(connection, reading.number_of(spider, clean(spider_name)))
+
+    def load_seen(self, page_id: int) -> bytes:
+        """What a source of signals said at its last poll, packed."""
+        with self.reading() as connection:
+            return signal_rows.load_seen(connection, page_id)
+
+    def load_waiting_signals(self, spider_name: str) -> WaitingSignals:
+        """Signals that no visit has answered yet."""
+        with self.reading() as connection:
+            return signal_rows.load_waiting(connection, reading.number_of(spider, clean(spider_name)))
+
+    def load_subscriptions(self, spider_name: str) -> list[Subscription]:
+        """What hubs were asked to send to the crawl of a spider."""
+        with self.reading() as connection:
+            return reading.load_subscriptions(connection, spider_name)
+
     def load_state(self, spider_name: str) -> CrawlState | None:
         """What the last crawl of a spider said about itself."""
         with self.reading() as connection:
@@ -181,7 +210,7 @@ class Store:
             return maintenance.adopt(connection, old_spider, new_spider)
 
     def prune_visits(self, before: float) -> int:
-        """Remove older visits from the log, and older counts per minute; returns how many visits.
+        """Remove older visits, signals and counts per minute; returns how many visits.
 
         What was learned from the visits stays. A crawl may go on meanwhile.
         """
@@ -189,7 +218,8 @@ class Store:
         while True:
             with self._writing() as connection:
                 some = maintenance.prune_some_visits(connection, before)
-                if not some:
+                more = maintenance.prune_some_signals(connection, before)
+                if not some and not more:
                     maintenance.prune_counts(connection, before)
                     return pruned
             pruned += some

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from sqlalchemy import Connection, Table, bindparam, func, select, text, update
+from sqlalchemy import Connection, Table, bindparam, delete, func, select, text, update
 
-from scrapy_freshness.model import Batch, CrawlState, PageRecord, VisitRecord
+from scrapy_freshness.model import Batch, CrawlState, PageRecord, Subscription, VisitRecord
 from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, replacing, upsert
 from scrapy_freshness.storage.rows import (
     clean,
@@ -13,6 +13,7 @@ from scrapy_freshness.storage.rows import (
     host_row,
     number,
     page_row,
+    subscription_row,
     visit_row,
 )
 from scrapy_freshness.storage.schema import (
@@ -23,9 +24,11 @@ from scrapy_freshness.storage.schema import (
     page_detail,
     page_group,
     spider,
+    subscription,
     visit,
     visit_count,
 )
+from scrapy_freshness.storage.signal_rows import write_signals
 
 # What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages.
 _FIXED = {"page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"}
@@ -43,6 +46,10 @@ _upsert_details = upsert(page_detail, page_detail.c.keys(), ["page_id"], replaci
 _upsert_hosts = upsert(host, host.c.keys()[1:], ["name"], replacing(host.c.keys()[2:]))
 _upsert_state = upsert(crawl, crawl.c.keys(), ["spider_id"], replacing(crawl.c.keys()[1:]))
 _upsert_groups = upsert(page_group, page_group.c.keys(), ["spider_id", "name"], replacing(["state"]))
+_upsert_subscriptions = upsert(
+    subscription, subscription.c.keys(), ["token"], replacing(subscription.c.keys()[2:])
+)
+_delete_subscription = delete(subscription).where(subscription.c.token == bindparam("ended"))
 _insert_visits = BulkInsert(visit, visit.c.keys())
 _count_visits = upsert(
     visit_count,
@@ -87,9 +94,11 @@ class BatchWriter:
             known = {row[0]: (row[1], row[2]) for row in _select_pages(connection, map(int, page_ids))}
             last_visits = _log_visits(connection, batch.visits, known)
             self._write_pages(connection, spider_id, pages, known, last_visits)
+            write_signals(connection, batch)
             _count(connection, spider_id, batch)
             groups = {clean(name): state for name, state in batch.groups.items()}
             _upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
+            _write_subscriptions(connection, spider_id, batch.subscriptions)
             if batch.state is not None:
                 _upsert_state(connection, [_state_row(spider_id, batch.state)])
         except BaseException:
@@ -174,6 +183,16 @@ def _count(connection: Connection, spider_id: int, batch: Batch) -> None:
     fetches = {(int(minute), clean(kind)): int(count) for (minute, kind), count in batch.fetches.items()}
     _count_visits(connection, [(spider_id, *key, count) for key, count in visits.items()])
     _count_fetches(connection, [(spider_id, *key, count) for key, count in fetches.items()])
+
+
+def _write_subscriptions(
+    connection: Connection, spider_id: int, subscriptions: dict[str, Subscription | None]
+) -> None:
+    rows = [subscription_row(record, spider_id) for record in subscriptions.values() if record is not None]
+    _upsert_subscriptions(connection, rows)
+    ended = [{"ended": clean(token)} for token, record in subscriptions.items() if record is None]
+    if ended:
+        connection.execute(_delete_subscription, ended)
 
 
 def _state_row(spider_id: int, state: CrawlState) -> tuple[object, ...]:

@@ -41,6 +41,8 @@ class Beliefs:
     is_source: FloatArray | None = None  #: 1 for content sources, which are polled for links; 0 for pages
     age: FloatArray | None = None  #: seconds since a page without a copy was found, >= 0
     price: FloatArray | None = None  #: omega, what a fetch has to be worth now; the same for all, >= 0
+    poll_bound: FloatArray | None = None  #: y/mu of a page that is polled for signals; nan for all others
+    usual_wait: FloatArray | None = None  #: 1/mu, seconds that a page usually waits for a visit; likewise
 
     def __len__(self) -> int:
         return len(self.change_rate)

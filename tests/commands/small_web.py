@@ -13,8 +13,12 @@ from scrapy_freshness.model import (
     CrawlState,
     HostRecord,
     Outcome,
+    PageKind,
     PageRecord,
     PageStatus,
+    SignalRecord,
+    SignalSource,
+    SourceRecord,
     VisitRecord,
 )
 from scrapy_freshness.storage.store import Store
@@ -134,10 +138,32 @@ def fill(url: str) -> None:
                         at=NOW - 2 * HOUR,
                         outcome=Outcome.NOT_MODIFIED,
                         http_status=304,
+                        answers_signals=True,
                     ),
                     VisitRecord(
                         page_id=pages[7].page_id, at=NOW - 100, outcome=Outcome.FAILED, http_status=500
                     ),
+                ],
+                sources=[
+                    SourceRecord(
+                        page_id=pages[0].page_id,
+                        url=SLOW,
+                        kind=PageKind.PAGE,
+                        found="page",
+                        hub="http://hub.example/",
+                        topic=SLOW,
+                        oddities={"bad_url": 2},
+                    )
+                ],
+                signals=[
+                    SignalRecord(
+                        page_id=pages[0].page_id,
+                        source=SignalSource.FEED,
+                        told_by=pages[1].page_id,
+                        heard_at=heard_at,
+                        claimed_at=claimed_at,
+                    )
+                    for heard_at, claimed_at in ((NOW - 3 * HOUR, NOW - 4 * HOUR), (NOW - HOUR, None))
                 ],
                 fetches={(minute, "page"): 10, (minute - 1, "page"): 40, (minute - 30, "robots"): 2},
                 state=CrawlState(

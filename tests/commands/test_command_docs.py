@@ -19,6 +19,7 @@ COMMANDS = {
     "pages": ("pages", "--limit", "99"),
     "show": ("show", SLOW),
     "why": ("why", SLOW),
+    "signals": ("signals",),
     "settings": ("settings",),
     "db upgrade": ("db", "upgrade"),
     "db check": ("db", "check"),

@@ -325,7 +325,7 @@ def test_a_killed_crawl_goes_on_where_it_was(site: Site, tmp_path: Path) -> None
     running.kill()
 
     site.pages["/never-yields"] = html()
-    done = crawl(tmp_path, site.url("/never-yields"))
+    done = crawl(tmp_path, site.url("/never-yields"), settings={"FRESHNESS_SIGNALS": False})
 
     assert {asked.path for asked in site.log} >= set(links)
     with done.store() as store:

@@ -166,6 +166,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> "History":
                 "FRESHNESS_FLUSH_INTERVAL": flush_seconds,
                 "FRESHNESS_BUDGET": rng.choice(["20/s", "60/s", "200/s"]),
                 "FRESHNESS_CACHE_PAGES": rng.choice([1, 10_000]),
+                "FRESHNESS_SIGNALS": False,
                 "LOG_LEVEL": "INFO",
             }
             began_at = time.time()
@@ -180,7 +181,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> "History":
         paths = set(states[-1].pages)
         site.pages |= {path: frozen(site, path) for path in list(site.pages)}
         quiet_from = len(site.log)
-        settings = {"FRESHNESS_BUDGET": "300/s", "LOG_LEVEL": "INFO"}
+        settings = {"FRESHNESS_BUDGET": "300/s", "FRESHNESS_SIGNALS": False, "LOG_LEVEL": "INFO"}
         running = start_crawl(folder, site.url(), spider=SPIDER, settings=settings)
         running.wait_until(lambda: {asked.path for asked in site.log[quiet_from:]} >= paths)
         running.interrupt()

@@ -106,7 +106,7 @@ def test_two_ctrl_c_do_no_harm(site: Site, tmp_path: Path) -> None:
 def test_cron_runs_visit_everything_once_and_then_what_is_due(site: Site, tmp_path: Path) -> None:
     links = [f"/{number}" for number in range(20)]
     site.pages |= {"/": html(*links), **{link: html() for link in links}}
-    settings = {"FRESHNESS_MIN_INTERVAL": "1h", "FRESHNESS_BUDGET": "100/s"}
+    settings = {"FRESHNESS_MIN_INTERVAL": "1h", "FRESHNESS_BUDGET": "100/s", "FRESHNESS_SIGNALS": False}
 
     first = crawl(tmp_path, site.url(), settings=settings)
     assert Counter(asked.path for asked in site.log) == Counter(["/", *links])
@@ -366,6 +366,7 @@ def test_jobdir_keeps_requests_that_are_not_tracked(site: Site, tmp_path: Path) 
         "JOBDIR": str(tmp_path / "job"),
         "FRESHNESS_STOP_WHEN": "idle",
         "FRESHNESS_MIN_INTERVAL": "1h",
+        "FRESHNESS_SIGNALS": False,
     }
     options: dict[str, Any] = {"spider": spider, "arguments": {"site": site.url("")}}
     running = start_crawl(tmp_path, settings={**settings, "DOWNLOAD_DELAY": 0.2}, **options)

@@ -6,18 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from scrapy_freshness.estimation.links import LAST_POLLS, link_rates
+from scrapy_freshness.estimation.links import link_rates
 
 HOUR = 3600.0
 
 
-def test_links_of_the_last_seven_polls_over_the_time_they_span() -> None:
+def test_links_of_the_last_polls_over_the_time_they_span() -> None:
     found = np.array([[100.0, 1, 2, 0, 3, 1, 0, 0]])
     seconds = np.array([[9.0, 10, 10, 20, 10, 10, 10, 30]])
 
-    estimate = link_rates(found, seconds)
+    estimate = link_rates(found, seconds, last_polls=7)
 
-    assert LAST_POLLS == 7
     assert estimate.rate[0] == 7 / 100
     assert estimate.low[0] == pytest.approx(chi2.ppf(0.05, 14) / 2 / 100)
     assert estimate.high[0] == pytest.approx(chi2.ppf(0.95, 16) / 2 / 100)
@@ -69,11 +68,11 @@ def test_nine_of_ten_intervals_contain_the_rate() -> None:
 
 
 def test_a_hub_without_links_or_polls_is_not_given_up() -> None:
-    nothing_found = link_rates(np.zeros((1, 7)), np.full((1, 7), HOUR))
+    nothing_found = link_rates(np.zeros((1, 7)), np.full((1, 7), HOUR), unknown_rate=0.5 / HOUR)
     never_polled = link_rates(np.zeros((1, 7)), np.zeros((1, 7)), unknown_rate=1e-5)
     no_columns = link_rates(np.zeros((2, 0)), np.zeros((2, 0)), unknown_rate=1e-5)
 
-    assert 0 < nothing_found.rate[0] == 0.5 / (7 * HOUR) < nothing_found.high[0]
+    assert 0 < nothing_found.rate[0] == 0.5 / (8 * HOUR) < nothing_found.high[0]
     assert never_polled.rate[0] == pytest.approx(1e-5)
     assert no_columns.rate == pytest.approx([1e-5, 1e-5])
 

@@ -142,7 +142,7 @@ def test_signals_take_room_once_one_is_heard() -> None:
     assert table.signals_of(3).only is None
 
     rows, sources = np.array([3, 4, 4]), np.array([0, 1, 1])
-    table.hear(rows, sources, np.array([False, False, True]), now=69.0)
+    table.hear(rows, sources, np.array([False, False, True]), np.full(3, 64.0))
 
     assert table.beliefs(slice(10)).need("signals").tolist() == [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
     assert table.signals_of(3) == ((1, 0, 0, 0), (0, 0, 0, 0), 12)

@@ -145,6 +145,49 @@ def test_a_page_that_is_asked_for_comes_next_with_its_new_request() -> None:
     assert crawl.records[2].request == '{"a": 2}'
 
 
+def test_a_page_can_be_visited_next_whatever_it_is_worth() -> None:
+    crawl = Crawl(new_planner())
+    crawl.discover(*(new_page(number) for number in (1, 2, 3)))
+    for now in (1.0, 2.0, 3.0):
+        crawl.visit(now)
+
+    assert crawl.planner.last_visit_of(2) == 3.0
+    assert crawl.planner.visit_next(2, 3.0)
+    assert crawl.visit(3.1) == new_page(3).url
+
+
+def test_a_page_that_is_asked_for_during_its_visit_is_visited_once_more() -> None:
+    crawl = Crawl(new_planner())
+    crawl.discover(new_page(1), new_page(2))
+    visit = crawl.begin(1.0)
+    assert visit is not None
+    assert crawl.planner.visit_next(visit.row, 1.5)
+    assert crawl.planner.visit_next(visit.row, 1.6)
+    crawl.end(visit, 2.0)
+
+    assert [crawl.visit(2.1), crawl.visit(2.2)] == [visit.url, new_page(2).url]
+
+
+def test_a_page_that_nobody_can_process_is_not_visited_next() -> None:
+    crawl = Crawl(new_planner())
+    crawl.discover(new_page(1))
+    assert crawl.planner.last_visit_of(0) is None
+    visit = crawl.begin(1.0)
+    assert visit is not None
+    crawl.planner.suspend(visit)
+
+    assert not crawl.planner.visit_next(0, 2.0)
+    assert crawl.begin(2.0) is None
+
+
+def test_hosts_with_pages_are_known() -> None:
+    crawl = Crawl(new_planner())
+    crawl.discover(new_page(1, host="a.example"))
+
+    assert crawl.planner.knows_host("a.example")
+    assert not crawl.planner.knows_host("b.example")
+
+
 @pytest.mark.parametrize("stage", ["chosen", "loading", "ready"])
 def test_a_request_that_comes_while_its_page_is_on_its_way_is_used(stage: str) -> None:
     crawl = Crawl(new_planner())

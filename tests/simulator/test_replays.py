@@ -50,6 +50,16 @@ def test_every_policy_can_be_replayed_with_known_rates(replay: Replay, name: str
         assert outcome.fetches == pytest.approx(600, rel=0.05)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("echo")])
+@pytest.mark.parametrize("learn", [False, True], ids=["known", "learned"])
+def test_policies_for_sources_leave_everything_alone_where_there_are_none(
+    replay: Replay, name: str, learn: bool
+) -> None:
+    outcome = replay.run(name, per_second(10), learner_for=learners.learner_for if learn else None)
+
+    assert outcome.fetches == 0
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith(("echo", "holistic"))])
 @pytest.mark.parametrize("learn", [False, True], ids=["known", "learned"])
 def test_policies_for_sources_poll_hubs_where_links_appear(name: str, learn: bool) -> None:

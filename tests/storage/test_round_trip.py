@@ -10,8 +10,18 @@ from hypothesis import strategies as st
 from samples import crawl_state, page, visit
 
 from scrapy_freshness.errors import StorageError
-from scrapy_freshness.model import Batch, HostRecord, Outcome, PageKind, PageRecord, PageStatus, VisitRecord
+from scrapy_freshness.model import (
+    Batch,
+    HostRecord,
+    Outcome,
+    PageKind,
+    PageRecord,
+    PageStatus,
+    Subscription,
+    VisitRecord,
+)
 from scrapy_freshness.storage.page_reports import find_pages, page_visits
+from scrapy_freshness.storage.rows import clean
 from scrapy_freshness.storage.store import Store
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=300)  # NUL and lone surrogates too
@@ -197,3 +207,48 @@ def without_nan(number: float | None, otherwise: float | None) -> float | None:
 
 def status_code(code: int | None) -> int | None:
     return None if code is None else int(np.clip(code, 0, 32767))
+
+
+SUBSCRIPTIONS = st.builds(
+    Subscription,
+    token=st.just("t"),
+    callback=ANY_TEXT,
+    topic=ANY_TEXT,
+    hub=ANY_TEXT,
+    secret=ANY_TEXT,
+    found_at=ANY_TEXT,
+    lease_seconds=st.floats(0, 1e10),
+    expires_at=st.floats(0, 1e10),
+    next_try_at=st.floats(0, 1e10),
+    failures=COUNT,
+    is_asked=st.booleans(),
+    is_ending=st.booleans(),
+    last_push_at=st.floats(0, 1e10),
+    digests=st.binary(max_size=512),
+    seen=st.binary(max_size=512),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(subscription=SUBSCRIPTIONS)
+def test_a_subscription_comes_back(store: Store, subscription: Subscription) -> None:
+    store.save("quotes", Batch(subscriptions={"t": subscription}))
+
+    (kept,) = store.load_subscriptions("quotes")
+    texts = {"callback", "topic", "hub", "secret", "found_at"}
+    for each in fields(Subscription):
+        written = getattr(subscription, each.name)
+        expected = clean(written) if each.name in texts else written
+        assert getattr(kept, each.name) == expected
+    assert store.load_subscriptions("others") == []
+
+
+def test_a_subscription_that_ended_is_gone(store: Store) -> None:
+    names = {"callback": "c", "topic": "t", "hub": "h", "secret": "s", "found_at": "f"}
+    both = {token: Subscription(token=token, **names) for token in ("a", "b")}
+    store.save("quotes", Batch(subscriptions=both))
+    store.save("quotes", Batch(subscriptions={"a": None}))
+
+    assert store.load_subscriptions("quotes") == [both["b"]]
+    store.adopt("quotes", "proverbs")
+    assert store.load_subscriptions("proverbs") == [both["b"]]

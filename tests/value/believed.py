@@ -47,6 +47,8 @@ def any_page() -> st.SearchStrategy[Beliefs]:
         is_source=st.sampled_from([0.0, 1.0]),
         age=st.floats(0, 1e10),
         price=st.one_of(st.just(0.0), st.floats(1e-9, 1e6)),
+        poll_bound=st.one_of(st.just(np.nan), st.just(0.0), st.floats(1e-9, 1e9)),
+        usual_wait=st.floats(1e-3, 1e9),
     )
 
 
@@ -73,6 +75,8 @@ def many_pages(count: int = 300) -> tuple[Beliefs, FloatArray]:
         noticed_rate=spread(-9, 2),
         decay=spread(-9, 2),
         link_rate=spread(-9, 2),
+        poll_bound=np.where(rng.random(count) < 0.9, np.nan, 1.0),
+        usual_wait=spread(0, 6),
         profit=spread(-3, 3),
         interval=spread(0, 7),
         is_source=(rng.random(count) < 0.5).astype(float),

@@ -28,11 +28,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.config import setting
-from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
-from scrapy_freshness.planning.learning import RateLearner
-from scrapy_freshness.planning.policy import POLICY_NAMES, Policy, PolicyOptions, policy_named
+from scrapy_freshness.estimation.change_rate import PriorPoints
+from scrapy_freshness.planning.learner import Learner
+from scrapy_freshness.planning.learners import learner_for
+from scrapy_freshness.planning.policy import Policy, PolicyOptions
 from scrapy_freshness.simulator.changing import ChangingWeb
-from scrapy_freshness.simulator.contest import RIVAL_NAMES, Contest, check_policy, enter, enter_when_due
+from scrapy_freshness.simulator.contest import (
+    RIVAL_NAMES,
+    Contest,
+    check_policy,
+    enter,
+    enter_when_due,
+    playable,
+)
 from scrapy_freshness.simulator.instances import cost_instance
 from scrapy_freshness.simulator.plain_rules import Fixed, Proportional
 from scrapy_freshness.simulator.rivals import RULES
@@ -107,8 +115,7 @@ class CostWorld:
 
     def policy_names(self) -> tuple[str, ...]:
         """Policies that need to know no more than change rates, all rivals and the optimum."""
-        ours = [name for name in POLICY_NAMES if not policy_named(name.replace("-J", "-1")).model.needs]
-        return (*ours, *(name for name in RIVAL_NAMES if name != "lds"), "lds", "optimum")
+        return (*playable(frozenset()), *RIVAL_NAMES, "optimum")
 
     def sized(self, size: Size) -> Size:
         """As it is."""
@@ -130,9 +137,9 @@ class CostWorld:
             stale_risk=self.risk,
         )
 
-    def learner_for(self, policy: Policy) -> RateLearner:
+    def learner_for(self, policy: Policy) -> Learner:
         """The estimator of the paper."""
-        return RateLearner(partial(estimate_change_rates, prior=self.prior))
+        return learner_for(policy, estimator="mle", prior=self.prior)
 
     def draw(self, size: Size, rng: np.random.Generator) -> Round:
         """Draw the pages' periods, then their changes."""

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from scrapy_freshness.config import setting
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.planning.learners import learner_for
-from scrapy_freshness.planning.policy import POLICY_NAMES, PolicyOptions, policy_named
+from scrapy_freshness.planning.policy import PolicyOptions
 from scrapy_freshness.planning.visits import Upkeep
 from scrapy_freshness.simulator.cgm import Cgm
 from scrapy_freshness.simulator.contest import (
@@ -41,6 +41,7 @@ from scrapy_freshness.simulator.contest import (
     columns_of,
     enter,
     enter_when_due,
+    playable,
 )
 from scrapy_freshness.simulator.equal_budget import factor_for_fetches
 from scrapy_freshness.simulator.longevity_references import (
@@ -114,12 +115,7 @@ class Longevity:
 
     def policy_names(self) -> tuple[str, ...]:
         """Ours as far as they can be played, the references of the paper and all rivals."""
-        ours = [
-            name
-            for name in POLICY_NAMES
-            if name in WITH_THRESHOLD or policy_named(name.replace("-J", "-1")).model.needs <= _KNOWN
-        ]
-        return (*ours, *OFFLINE, *RIVAL_NAMES)
+        return (*sorted({*playable(_KNOWN), *WITH_THRESHOLD}), *OFFLINE, *RIVAL_NAMES)
 
     def sized(self, size: Size) -> Size:
         """As it is."""

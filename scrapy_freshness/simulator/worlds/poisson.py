@@ -24,10 +24,17 @@ from scrapy_freshness.config import setting
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.estimation.signal_counts import N_SOURCES
 from scrapy_freshness.planning.learners import learner_for
-from scrapy_freshness.planning.policy import POLICY_NAMES, PolicyOptions, policy_named
+from scrapy_freshness.planning.policy import PolicyOptions
 from scrapy_freshness.simulator.bandwidth import Bandwidth
 from scrapy_freshness.simulator.changing import ChangingWeb, numbered
-from scrapy_freshness.simulator.contest import RIVAL_NAMES, Contest, check_policy, columns_of, enter
+from scrapy_freshness.simulator.contest import (
+    RIVAL_NAMES,
+    Contest,
+    check_policy,
+    columns_of,
+    enter,
+    playable,
+)
 from scrapy_freshness.simulator.instances import (
     SIGNALS,
     Events,
@@ -36,7 +43,6 @@ from scrapy_freshness.simulator.instances import (
     drawn_events,
     drawn_instance,
 )
-from scrapy_freshness.simulator.known import CERTAIN
 from scrapy_freshness.simulator.optimum import optimum
 from scrapy_freshness.simulator.streams import EventStream
 from scrapy_freshness.simulator.worlds.contract import (
@@ -104,13 +110,8 @@ class Poisson:
     def policy_names(self) -> tuple[str, ...]:
         """Ours as far as there is a truth about what they need, all rivals and the optimum."""
         known = columns_of(_truth(drawn_instance(1, "noisy", np.random.default_rng(0))))
-        learning_only = {"holistic", "longevity-bounds"}
-        ours = [
-            name
-            for name in POLICY_NAMES
-            if name in learning_only or policy_named(name.replace("-J", "-1")).model.needs <= known | CERTAIN
-        ]
-        return (*ours, *RIVAL_NAMES, "optimum")
+        learning_only = ("longevity-bounds",)
+        return (*sorted((*playable(known), *learning_only)), *RIVAL_NAMES, "optimum")
 
     def sized(self, size: Size) -> Size:
         """With the mean of the changing rates, if there are any."""

@@ -33,7 +33,7 @@ from scrapy_freshness.simulator.worlds.contract import (
 )
 from scrapy_freshness.units import choice, positive_int
 
-_OURS = ("greedy", "uniform", "user-centric", "user-centric-linear")
+_OURS = ("greedy", "holistic", "uniform", "user-centric", "user-centric-linear")
 _REFERENCES = ("ebr", "sbr")
 
 

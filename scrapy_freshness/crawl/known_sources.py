@@ -1,0 +1,65 @@
+"""The sitemaps and feeds that are known, and what is kept about each of them."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from scrapy_freshness.model import PageKind, SourceRecord
+from scrapy_freshness.signals.addresses import host_of
+
+
+class KnownSources:
+    """Sources by page id; remembers which have changed since they were written."""
+
+    def __init__(self) -> None:
+        self._records: dict[int, SourceRecord] = {}
+        self._count: Counter[tuple[str, bool]] = Counter()  #: of a host, that are feeds or not
+        self._has_sitemap: set[str] = set()  #: hosts with one that was named, or could be read
+        self._changed: dict[int, SourceRecord] = {}
+
+    def load(self, records: Iterable[SourceRecord]) -> None:
+        """Take over what earlier runs have found."""
+        for record in records:
+            self._add(record)
+
+    def get(self, page_id: int) -> SourceRecord | None:
+        return self._records.get(page_id)
+
+    def add(self, record: SourceRecord) -> None:
+        """A source was found."""
+        self._add(record)
+        self.note(record)
+
+    def note(self, record: SourceRecord) -> None:
+        """Something about a source has changed."""
+        self._changed[record.page_id] = record
+        self._look_at(record)
+
+    def take_changed(self) -> list[SourceRecord]:
+        """Sources that have changed since the last call, for the writer, which keeps what they said."""
+        changed = [replace(record) for record in self._changed.values()]
+        for record in self._changed.values():
+            record.seen = None
+        self._changed = {}
+        return changed
+
+    def count(self, host: str, kind: PageKind) -> int:
+        """How many sources of a kind a host has."""
+        return self._count[host, kind is PageKind.FEED]
+
+    def has_sitemap(self, host: str) -> bool:
+        """Whether a host has a sitemap that somebody named, or that could be read."""
+        return host in self._has_sitemap
+
+    def _add(self, record: SourceRecord) -> None:
+        self._records[record.page_id] = record
+        self._count[_host(record), record.kind is PageKind.FEED] += 1
+        self._look_at(record)
+
+    def _look_at(self, record: SourceRecord) -> None:
+        if record.kind is PageKind.SITEMAP and (record.found != "usual" or record.entries):
+            self._has_sitemap.update((_host(record), *record.hosts))
+
+
+def _host(record: SourceRecord) -> str:
+    return host_of(record.url) or ""

@@ -1,0 +1,73 @@
+"""Requests for pages that the spider has not asked for, but would: named by sitemaps, feeds and pings."""
+
+import inspect
+from collections.abc import Callable
+from typing import cast
+
+from scrapy import Request, Spider
+from scrapy.link import Link
+from scrapy.spiders import CrawlSpider, SitemapSpider
+from scrapy.utils.url import url_is_from_any_domain
+
+from scrapy_freshness.config import Config
+from scrapy_freshness.crawl.tracking import Tracker, Tracking
+
+
+class UnaskedRequests:
+    """Makes the request that the spider would make for a URL.
+
+    Asked in this order: the spider's method ``freshness_request(url)``; the rules of a SitemapSpider or a
+    CrawlSpider; ``parse``, if it is the only callback that the spider has.
+    """
+
+    def __init__(self, config: Config, spider: Spider) -> None:
+        self._is_on = config.announced_pages
+        self._spider = spider
+        self._tracker = Tracker(config, spider)
+        self._hook = cast(
+            "Callable[[str], Request | None] | None", getattr(spider, "freshness_request", None)
+        )
+        self._domains = getattr(spider, "allowed_domains", None) or ()
+        self._parses_all = callbacks_of(type(spider)) == {"parse"}
+
+    def request_for(self, url: str) -> Request | None:
+        """The request for a URL, None if the page is not for this spider."""
+        if not self._is_on or (self._domains and not url_is_from_any_domain(url, self._domains)):
+            return None
+        request = self._hook(url) if self._hook is not None else self._by_rules(url)
+        if request is None or self._tracker.decide(request) is Tracking.PLAIN:
+            return None
+        return request
+
+    def _by_rules(self, url: str) -> Request | None:
+        spider = self._spider
+        if isinstance(spider, SitemapSpider):
+            for pattern, callback in spider._cbs:
+                if pattern.search(url):
+                    return Request(url, callback=callback)
+            return None
+        if isinstance(spider, CrawlSpider):
+            for number, rule in enumerate(spider._rules):
+                if rule.link_extractor.matches(url):
+                    return spider._build_request(number, Link(url))
+            return None
+        return Request(url) if self._parses_all else None
+
+
+def callbacks_of(spider_class: type[Spider]) -> set[str]:
+    """Methods of a spider that take a response, beside those of Scrapy itself.
+
+    >>> class Quotes(Spider):
+    ...     def parse(self, response): ...
+    ...     def author(self, response, name=""): ...
+    ...     def clean(self, text): ...
+    >>> sorted(callbacks_of(Quotes))
+    ['author', 'parse']
+    """
+    found = set()
+    for each in spider_class.__mro__:
+        if not each.__module__.startswith("scrapy."):
+            for name, method in vars(each).items():
+                if inspect.isfunction(method) and "response" in inspect.signature(method).parameters:
+                    found.add(name)
+    return found

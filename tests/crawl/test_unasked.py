@@ -1,0 +1,101 @@
+"""Which requests a spider would make for pages that somebody else names."""
+
+import pytest
+from scrapy import Request, Spider
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
+
+from scrapy_freshness.config import Config
+from scrapy_freshness.crawl.requests import request_to_json
+from scrapy_freshness.crawl.unasked import UnaskedRequests
+
+STORY = "http://a.example/story/1"
+
+
+class PlainSpider(Spider):
+    name = "plain"
+    allowed_domains = ["a.example"]
+
+    def parse(self, response):
+        pass
+
+
+class ManySpider(PlainSpider):
+    def parse_story(self, response):
+        pass
+
+
+class HookSpider(ManySpider):
+    def freshness_request(self, url):
+        return Request(url, callback=self.parse_story) if "/story/" in url else None
+
+
+class RuledSpider(CrawlSpider):
+    name = "ruled"
+    rules = (
+        Rule(LinkExtractor(allow="/list/")),
+        Rule(LinkExtractor(allow="/story/"), callback="parse_story"),
+    )
+
+    def parse_story(self, response):
+        pass
+
+
+class MapSpider(SitemapSpider):
+    name = "map"
+    sitemap_rules = [("/story/", "parse_story")]
+
+    def parse_story(self, response):
+        pass
+
+
+class IdleSpider(Spider):
+    name = "idle"
+
+
+def request_for(spider: Spider, url: str = STORY, **settings: object) -> Request | None:
+    return UnaskedRequests(Config.from_settings(settings), spider).request_for(url)
+
+
+def test_parse_takes_all_if_it_is_the_only_callback() -> None:
+    request = request_for(PlainSpider())
+
+    assert request is not None
+    assert request.callback is None  # which means parse
+
+
+@pytest.mark.parametrize("spider", [ManySpider(), IdleSpider()], ids=lambda spider: type(spider).__name__)
+def test_a_spider_that_does_not_say_which_callback_takes_nothing(spider: Spider) -> None:
+    assert request_for(spider) is None
+
+
+@pytest.mark.parametrize("spider", [HookSpider(), MapSpider()], ids=lambda spider: type(spider).__name__)
+def test_the_spider_chooses_the_callback(spider: Spider) -> None:
+    request = request_for(spider)
+
+    assert request is not None
+    assert request.callback == spider.parse_story  # type: ignore[attr-defined]
+    assert request_for(spider, "http://a.example/imprint") is None
+
+
+def test_a_request_by_a_rule_can_be_made_again_after_a_restart() -> None:
+    spider = RuledSpider()
+    request = request_for(spider)
+
+    assert request is not None
+    assert request.meta["rule"] == 1
+    assert '"callback":"_callback"' in (request_to_json(request, spider, ("*",)) or "")
+    assert request_for(spider, "http://a.example/imprint") is None
+
+
+@pytest.mark.parametrize(
+    ("url", "settings"),
+    [
+        ("http://b.example/story/1", {}),
+        (STORY, {"FRESHNESS_DENY": ["/story/"]}),
+        (STORY, {"FRESHNESS_ALLOW": ["/news/"]}),
+        (STORY, {"FRESHNESS_ANNOUNCED_PAGES": False}),
+    ],
+)
+def test_domains_and_settings_hold_in_any_case(url: str, settings: dict[str, object]) -> None:
+    assert request_for(PlainSpider(), url, **settings) is None
