@@ -113,3 +113,39 @@ def test_a_known_page_takes_at_most_120_bytes(status: PageStatus) -> None:
 
     assert len(planner) == count + 1000
     assert held / count <= 120
+
+
+def test_a_belief_that_all_pages_share_takes_no_room_until_one_differs() -> None:
+    table = PageTable({"recall", "link_rate"})
+    for number in range(100):
+        table.add(new_page(number), {"change_rate": 1.0, "recall": 0.25}, now=0.0)
+    assert not hasattr(table, "recall")
+    assert table.beliefs(slice(100)).need("recall").tolist() == [0.25] * 100
+
+    table.believe(np.array([3, 5]), {"recall": np.array([0.25, 0.5]), "link_rate": np.zeros(2)})
+    for number in range(100, 1000):
+        table.add(new_page(number), {"change_rate": 1.0, "recall": number / 1000}, now=0.0)
+
+    assert not hasattr(table, "link_rate")
+    found = table.beliefs(np.arange(1000)).need("recall")
+    expected = np.concatenate([np.full(100, 0.25), np.arange(100, 1000) / 1000])
+    expected[5] = 0.5
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_signals_take_room_once_one_is_heard() -> None:
+    table = PageTable({"signals"})
+    for number in range(10):
+        table.add(new_page(number), {"change_rate": 1.0}, now=0.0)
+    table.last_visit[:10] = 5.0
+    assert table.beliefs(slice(10)).need("signals").tolist() == [0] * 10
+    assert table.signals_of(3).only is None
+
+    rows, sources = np.array([3, 4, 4]), np.array([0, 1, 1])
+    table.hear(rows, sources, np.array([False, False, True]), np.full(3, 64.0))
+
+    assert table.beliefs(slice(10)).need("signals").tolist() == [0, 0, 0, 1, 1, 0, 0, 0, 0, 0]
+    assert table.signals_of(3) == ((1, 0, 0, 0), (0, 0, 0, 0), 12)
+    assert table.signals_of(4) == ((0, 1, 0, 0), (0, 1, 0, 0), None)
+    table.forget_signals(4)
+    assert not any(table.signals_of(4).signals + table.signals_of(4).late)

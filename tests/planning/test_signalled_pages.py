@@ -125,3 +125,30 @@ def test_a_signal_right_after_a_visit_announces_what_the_visit_has_seen() -> Non
 
     signal(crawl, 20, now=202.0)
     assert crawl.visit(202.0) == known_page(20).url
+
+
+class ToldLate(Told):
+    """A learner that knows how late signals of each source are."""
+
+    def deaf_seconds(self, host: str) -> tuple[float, ...]:
+        return (150.0, 0.0, 0.0, 0.0)
+
+
+def test_signals_of_a_source_that_is_known_to_be_late_do_not_count_right_after_a_visit() -> None:
+    known = [known_page(number) for number in range(1, 101)]
+    learner = ToldLate(recall=0.8, false_rate=0.0001)
+    crawl = Crawl(Planner(policy_named("greedy-ncis"), Hosts(5.0, 60.0), learner)).start(known, 200.0)
+    rows = np.array([crawl.planner.row_of(77), crawl.planner.row_of(78)])
+
+    crawl.planner.signal(rows, 201.0, np.array([SignalSource.SITEMAP, SignalSource.PING]))
+
+    assert [crawl.visit(201.0 + tick) for tick in range(2)] == [known_page(78).url, known_page(1).url]
+
+
+def test_the_default_policy_listens() -> None:
+    told = Told(mean_rate=0.001, doubt=1.0, recall=0.8, false_rate=0.0001, decay=1e-12)
+    known = [known_page(number) for number in range(1, 101)]
+    crawl = Crawl(Planner(policy_named("holistic"), Hosts(5.0, 60.0), told)).start(known, 200.0)
+    signal(crawl, 77, now=201.0)
+
+    assert [crawl.visit(201.0 + tick) for tick in range(2)] == [known_page(77).url, known_page(1).url]

@@ -48,7 +48,7 @@ def test_the_deterministic_instance_is_crawled_as_published() -> None:
 
 
 def test_who_weighs_noisy_signals_is_fresher_than_who_ignores_or_obeys_them() -> None:
-    contests = [drawn_contest(seed) for seed in range(6)]
+    contests = [drawn_contest(seed, pages=30, rate=10.0) for seed in range(6)]
     weighed, ignored, obeyed = (
         np.array([accuracy(contest, policy) for contest in contests])
         for policy in ("greedy-ncis", "greedy", "greedy-cis")

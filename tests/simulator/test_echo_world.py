@@ -106,7 +106,7 @@ def test_echo_earns_more_than_its_references_and_participation_more_than_the_ori
 
 
 def test_link_rates_are_learned_from_polls_alone() -> None:
-    graph = few_sources((1.0, 1.0), (0.02, 0.0005), 2 * DAY)
+    graph = few_sources((1.0, 1.0), (0.02, 0.0005), DAY / 2)
 
     pages = fetches_of(graph, "holistic", 0.03, learn=True).pages
 

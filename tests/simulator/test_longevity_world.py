@@ -34,7 +34,7 @@ def test_who_knows_more_is_less_stale_with_the_same_number_of_refreshes() -> Non
 
 
 def test_learned_curves_and_bounds_beat_refreshing_all_pages_equally() -> None:
-    found, fetches = stale("longevity-curve", "longevity-bounds", "uniform", learn=True)
+    found, fetches = stale("longevity-curve", "longevity-bounds", "uniform", learn=True, repeat=1)
 
     assert found["longevity-curve"].mean() < found["uniform"].mean()
     assert found["longevity-bounds"].mean() < found["uniform"].mean()

@@ -95,11 +95,12 @@ def test_rates_and_importances_are_uniform_and_signals_as_the_setting_says() -> 
     assert stats.kstest(webs["none"].importance, "uniform").pvalue > 0.001
     for signals in ("partial", "noisy", "delayed", "corrupted"):
         assert stats.kstest(webs[signals].recall, stats.beta(0.25, 0.25).cdf).pvalue > 0.001
-    for signals in ("noisy", "delayed", "corrupted"):
+    for signals in ("noisy", "delayed", "corrupted", "lying"):
         assert stats.kstest(webs[signals].false_rate, stats.uniform(0.1, 0.5).cdf).pvalue > 0.001
     for signals in ("none", "partial"):
         assert not webs[signals].false_rate.any()
-    assert not webs["none"].recall.any()
+    for signals in ("none", "lying"):
+        assert not webs[signals].recall.any()
 
 
 def test_unknown_signals_are_refused() -> None:

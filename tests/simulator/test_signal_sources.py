@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from scrapy_freshness.errors import ConfigError
+from scrapy_freshness.estimation.signal_delays import Delays
 from scrapy_freshness.simulator.changing import ChangingWeb, numbered
 from scrapy_freshness.simulator.contest import Contest, enter
 from scrapy_freshness.simulator.instances import Instance, drawn_events, drawn_instance
@@ -103,20 +104,44 @@ def test_it_pays_to_tell_sources_apart() -> None:
     assert np.mean(gains) > 0.004
 
 
+def learned_gains(world: Poisson, *policies: str, repeat: int = 3, size: Size | None = None) -> np.ndarray:
+    """By how much the first policy is fresher than the second, both learning, one number a web."""
+    size = size or Size(40, 20.0, 40.0)
+    results = simulate("poisson", world, [size], policies, seed=3, repeat=repeat, learn=True)
+    heard, deaf = (np.array(each.values) for each in results)
+    return heard - deaf
+
+
 @pytest.mark.parametrize("sources", [1, 2, 4])
 def test_who_learns_what_each_source_is_worth_is_fresher_than_who_is_deaf(sources: int) -> None:
-    results = simulate(
-        "poisson",
-        Poisson(signals="noisy", sources=sources),
-        [Size(60, 30.0, 80.0)],
-        ["greedy-ncis", "greedy"],
-        seed=3,
-        repeat=3,
-        learn=True,
-    )
-    heard, deaf = (np.array(each.values) for each in results)
+    gains = learned_gains(Poisson(signals="noisy", sources=sources), "greedy-ncis", "greedy")
 
-    assert np.mean(heard - deaf) > 0.01
+    assert np.mean(gains) > 0.01
+
+
+@pytest.mark.parametrize("signals", ["partial", "noisy"])
+def test_the_default_is_fresher_where_signals_tell_something(signals: str) -> None:
+    gains = learned_gains(Poisson(signals=signals), "holistic", "greedy-expected")
+
+    assert np.mean(gains) > 0.005
+
+
+def test_the_default_loses_nothing_where_signals_lie() -> None:
+    gains = learned_gains(Poisson(signals="lying"), "holistic", "greedy-expected", repeat=3)
+
+    assert np.mean(gains) > -2 * np.std(gains, ddof=1) / np.sqrt(len(gains)) - 0.002
+
+
+def test_who_learns_how_late_signals_are_is_fresher_than_who_heeds_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, size = Poisson(signals="delayed"), Size(20, 20.0, 30.0)
+    learned = learned_gains(world, "greedy-expected-ncis", "greedy-expected", repeat=4, size=size)
+    monkeypatch.setattr(Delays, "deaf_seconds", lambda delays: (0.0,) * 4)
+    heeding = learned_gains(world, "greedy-expected-ncis", "greedy-expected", repeat=4, size=size)
+
+    assert np.mean(learned - heeding) > 0
+    assert np.mean(heeding) > 0, "late signals are better than none"
 
 
 def test_one_source_is_drawn_as_before_there_were_several() -> None:
