@@ -115,7 +115,7 @@ class Config:
     deaf_seconds: float = setting(
         "0s",
         duration,
-        "Signals within this time after a visit announce what it has seen and do not count.",
+        "Signals within this time after a visit announce what it has seen and do not count; 0: as learned.",
         name="DEAF_AFTER_VISIT",
     )
     participation: bool = setting(

@@ -18,19 +18,21 @@ GREEDY-NCIS, no signals give GREEDY in doubt. (DESIGN.md, section 2, has the sam
 of :math:`\tau+\beta n`. There doubt about the rate is doubt about the signals: with :math:`d=3` a
 signal that is true in six of seven cases would leave a copy fresh in one of two.)
 
-Without signals :math:`\psi(v)=t` where :math:`t=t_0`, and the integral is :math:`G(t)` of `expected.py`. So
-:math:`V=\mu\int r\,dG` where :math:`r=\psi/t` falls from 1: how much sooner the threshold is reached because
-there are signals. It is taken as constant between :math:`\gamma t = 1/8, 1/4, 1/2, 1, \dots`, so that V
-grows with G for certain and its inverse is that of G, and in each of these pieces
+As long as few signals are expected, :math:`\gamma t<8` with :math:`t=t_0`, it is time that ages the copy.
+Without signals :math:`\psi(v)=t`, and the integral is :math:`G(t)` of `expected.py`. So it is
+:math:`\int r\,dG` where :math:`r=\psi/t` falls from 1, taken as constant between
+:math:`\gamma t = 1/8, 1/4, \dots, 8`. After that it is signals, and :math:`\psi` is taken as constant between
+:math:`v/b = 1, 2, 3, 4, 6, 8, 12, \dots`. So V grows for certain, its inverse is that of G or a
+logarithm, and if nothing but signals ages the page it is exact for the first few. In each piece
 
-.. math:: r = \frac{1-e^{-\gamma t}}{\gamma t} \ (v\le b), \qquad
-   r = \frac{1}{t}\Bigl(s+\frac{\gamma b^2}{2\kappa^2}\Bigr), \quad g(s)+\gamma bs = v, \quad
+.. math:: \psi = \frac{1-e^{-\gamma t}}{\gamma} \ (v\le b), \qquad
+   \psi = s+\frac{\gamma b^2}{2\kappa^2}, \quad g(s)+\gamma bs = v, \quad
    \kappa = g'(s)+\gamma b \ (v>b),
 
 which is exact if one signal is enough, and else the time at which the mean of :math:`u` is :math:`v` with the
-bend of the straight line of `signals.py`. Measured against quadrature of the exact sum, V is 2 % too
-small in the mean and at most 11 % off; in the simulator the exact integral is not fresher. Pages
-about which there is no doubt have the exact value.
+bend of the straight line of `signals.py`. Pages about which there is no doubt have the exact value. The
+others are within 12 % of quadrature of the exact sum, and right in the mean; where rates are known, copies
+are as fresh as by the exact value (+.0015, standard error .0014, world `poisson` with noisy signals).
 """
 
 from collections.abc import Callable
@@ -43,15 +45,20 @@ from scrapy_freshness.value.contract import Beliefs, FloatArray
 from scrapy_freshness.value.crossing import first_crossing
 from scrapy_freshness.value.expected import HORIZON_SECONDS, LEAST_DOUBT, doubtful_gain
 from scrapy_freshness.value.ncis import Ncis
-from scrapy_freshness.value.signals import HUGE, Rows, numbers_between
+from scrapy_freshness.value.signals import HUGE, Rows
+from scrapy_freshness.value.silent import column_sums
 
-#: Signals expected at the end of the first piece; each further one is as long as all before it.
-_FIRST = 1 / 8
-_PIECES = 20
+#: Signals expected at the end of the first piece of time, and of all; each has the length of all before it.
+_FIRST, _LAST = 1 / 8, 8.0
+_BEGINS = np.array([_FIRST * 2.0**piece for piece in range(6)])[:, None]
+#: Pieces of age, in signals: ever longer ones after the first few. Signals worth less than so much count as
+#: worth that, and from some age on all is one.
+_EDGES = np.array([0, 1, 2, 3, *(each * 2.0**power for power in range(2, 14) for each in (1.0, 1.5))])
+_LEAST_AGE, _OLD = 2e-3, 8.0
 #: Share of silent changes below which only signals age a page, and doubt about the rest is no matter.
 _FEW_SILENT = 1e-9
-#: Seconds of freshness that are gained at once.
-_NOTHING = 1e-200
+#: Seconds of freshness that are gained at once, and of waiting that nobody waits.
+_NOTHING, _NEVER = 1e-200, 1e250
 
 
 class ExpectedNcis:
@@ -133,51 +140,108 @@ class _Pages(NamedTuple):
         """Some of the pages."""
         return _Pages(*(column[rows] for column in self))
 
-    def gained(self, elapsed: FloatArray) -> FloatArray:
-        """G, what a crawl gains if there are no signals."""
-        return doubtful_gain(self.rate, self.doubt, elapsed)[0]
+    def age(self, time: FloatArray) -> FloatArray:
+        """g, the age of a copy without signals."""
+        aged: FloatArray = np.log1p(self.doubt * self.rate * time) / self.doubt
+        return aged
 
-    @np.errstate(divide="ignore")
-    def begin(self, piece: FloatArray) -> FloatArray:
-        """Time at which a piece other than the first begins."""
-        seconds: FloatArray = _FIRST / 2 * np.exp2(piece) / self.gamma
-        return seconds
+    @np.errstate(over="ignore")
+    def time(self, age: FloatArray) -> FloatArray:
+        """When a copy without signals has an age."""
+        time: FloatArray = np.expm1(self.doubt * age) / (self.doubt * self.rate)
+        return time
+
+    @property
+    @np.errstate(divide="ignore", over="ignore")
+    def time_ages_until(self) -> FloatArray:
+        """Time after which it is signals that age a copy."""
+        return np.minimum(_LAST / self.gamma, HORIZON_SECONDS)
+
+    def gained(self, time: FloatArray) -> FloatArray:
+        """G, what a crawl gains if there are no signals."""
+        return doubtful_gain(self.rate, self.doubt, time)[0]
 
     @np.errstate(divide="ignore", invalid="ignore", over="ignore")
-    def speed_up(self, begin: FloatArray) -> FloatArray:
-        """r in the middle of the piece that begins then."""
-        t = 1.5 * begin
-        expected = self.gamma * t
-        v = np.log1p(self.doubt * self.rate * t) / self.doubt
+    def time_to(self, age: FloatArray, time: FloatArray) -> FloatArray:
+        """psi, the mean time until an age is reached, which without signals takes some *time*."""
         drift = self.gamma * self.b
         # One step of Newton's method from where a copy without doubt would be.
-        s = t * v / (v + drift * t)
+        s = age / (age / time + drift)
         x = self.doubt * self.rate * s
-        s -= (np.log1p(x) / self.doubt + drift * s - v) / (self.rate / (1 + x) + drift)
+        s -= (np.log1p(x) / self.doubt + drift * s - age) / (self.rate / (1 + x) + drift)
         kappa = self.rate / (1 + self.doubt * self.rate * s) + drift
-        several = np.minimum((s + drift * self.b / (2 * kappa) / kappa) / t, 1.0)
-        return np.where(v <= self.b, -np.expm1(-expected) / expected, several)
+        several = np.minimum(s + drift * self.b / (2 * kappa) / kappa, time)
+        return np.where(age <= self.b, -np.expm1(-self.gamma * time) / self.gamma, several)
 
 
 def _value(beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
     pages = _Pages.of(beliefs)
-    return beliefs.importance * _gained(pages, _aged(pages, elapsed, beliefs.need("signals")))
+    age = pages.age(elapsed) + pages.b * beliefs.need("signals")
+    return beliefs.importance * _gained(pages, age)
 
 
 def _first_value(beliefs: Beliefs) -> FloatArray:
-    return beliefs.importance * _gained(_Pages.of(beliefs), np.full(len(beliefs), HORIZON_SECONDS))
+    return beliefs.importance * _gained(_Pages.of(beliefs), np.full(len(beliefs), np.inf))
+
+
+def _gained(pages: _Pages, age: FloatArray) -> FloatArray:
+    """V/mu at some age."""
+    until = pages.time_ages_until
+    time = np.minimum(pages.time(age), until)
+    gained = _gained_by_time(pages, time)
+    old = ((time == until) & (until < HORIZON_SECONDS)).nonzero()[0]
+    if len(old):
+        begin, end, psi = _age_pieces(pages.at(old))
+        grown = psi * np.maximum(np.exp(-begin) - np.exp(-np.minimum(end, age[old])), 0.0)
+        gained[old] += column_sums(np.where(begin < age[old], grown, 0.0))
+    return gained
+
+
+def _gained_by_time(pages: _Pages, time: FloatArray) -> FloatArray:
+    """The integral of r dG."""
+    heard = (pages.gamma * time > _FIRST).nonzero()[0]
+    gained = pages.gained(time)
+    if len(heard):
+        begin, before, speed_up = _time_pieces(pages.at(heard))
+        now = np.minimum(gained[heard], np.vstack([before[1:], gained[heard]]))
+        grown = np.where(begin < time[heard], speed_up * np.maximum(now - before, 0.0), 0.0)
+        gained[heard] = before[0] + column_sums(grown)
+    return gained
+
+
+@np.errstate(divide="ignore", over="ignore")
+def _time_pieces(pages: _Pages) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Begin of the pieces of time after the first, (pieces, pages), G then, and r in their middle."""
+    begin = _BEGINS / pages.gamma
+    middle = 1.5 * begin
+    return begin, pages.gained(begin), pages.time_to(pages.age(middle), middle) / middle
+
+
+@np.errstate(over="ignore")
+def _age_pieces(pages: _Pages) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Begin and end of pieces of age, (pieces, pages), and psi in their middle; the last one has no end."""
+    start, signal = pages.age(pages.time_ages_until), np.maximum(pages.b, _LEAST_AGE)
+    edges = _EDGES[: 1 + int(np.searchsorted(_EDGES, _OLD / np.min(signal, initial=_OLD)))]
+    begin, end = edges[:, None] * signal, np.append(edges[1:], np.inf)[:, None] * signal
+    is_last = end >= np.maximum(_OLD, start + signal)
+    end[is_last] = np.inf
+    begin = np.maximum(begin, start)
+    begin[1:][is_last[:-1]] = np.inf  # there is nothing after the last
+    middle = np.where(np.isinf(end), begin + signal / 2, (begin + end) / 2)
+    return begin, end, pages.time_to(middle, pages.time(middle))
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def _elapsed_at(beliefs: Beliefs, price: float) -> FloatArray:
     pages = _Pages.of(beliefs)
     goal = price / beliefs.importance  # of V/mu
-    aged = _time_without_signals(pages, goal, np.sqrt(2 * goal / pages.rate))
-    late = (aged > pages.begin(np.ones(1))).nonzero()[0]
+    time = _time_without_signals(pages, goal, np.sqrt(2 * goal / pages.rate))
+    age = pages.age(time)
+    late = (pages.gamma * time > _FIRST).nonzero()[0]
     if len(late):
-        some = pages.at(late)
-        aged[late] = _time_without_signals(some, *_goal_without_signals(some, goal[late]))
-    return np.maximum(_rejuvenated(pages, aged, beliefs.need("signals")), 0.0)
+        age[late] = _late_age(pages.at(late), goal[late])
+    elapsed = pages.time(age - pages.b * beliefs.need("signals"))
+    return np.where(np.isfinite(age) & (elapsed < _NEVER), np.maximum(elapsed, 0.0), np.inf)
 
 
 def _time_without_signals(pages: _Pages, goal: FloatArray, guess: FloatArray) -> FloatArray:
@@ -194,61 +258,56 @@ def _time_without_signals(pages: _Pages, goal: FloatArray, guess: FloatArray) ->
     return time
 
 
-def _sooner(beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
-    return _rejuvenated(_Pages.of(beliefs), elapsed, more)
-
-
-def _freshness(beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
-    pages = _Pages.of(beliefs)
-    age = np.log1p(pages.doubt * pages.rate * elapsed) / pages.doubt
-    fresh: FloatArray = np.exp(-age - pages.b * beliefs.need("signals"))
-    return fresh
-
-
-@np.errstate(divide="ignore")
-def _gained(pages: _Pages, time: FloatArray) -> FloatArray:
-    """V/mu at a time without signals."""
-    now = pages.gained(time)
-    n_later = np.clip(np.floor(np.log2(pages.gamma * time / _FIRST)) + 1, 0, _PIECES - 1)
-    heard = (n_later > 0).nonzero()[0]
-    if len(heard) == 0:
-        return now
-    count = n_later[heard].astype(np.intp)
-    rows, piece = numbers_between(np.ones(len(heard)), n_later[heard] + 1)
-    part = pages.at(heard[rows])
-    begin = part.begin(piece)
-    before = part.gained(begin)
-    ends = count.cumsum()
-    after = np.append(before[1:], 0.0)
-    after[ends - 1] = now[heard]
-    grown = part.speed_up(begin) * np.maximum(after - before, 0.0)
-    now[heard] = before[ends - count] + np.bincount(rows, grown, len(heard))
-    return now
+@np.errstate(divide="ignore", invalid="ignore")
+def _late_age(pages: _Pages, goal: FloatArray) -> FloatArray:
+    """The age at which V/mu is the goal, of pages where that is after the first piece."""
+    until = pages.time_ages_until
+    by_time = _gained_by_time(pages, until)
+    age = np.full(len(goal), np.inf)
+    soon = (by_time >= goal).nonzero()[0]
+    if len(soon):
+        some = pages.at(soon)
+        without_signals, guess = _goal_without_signals(some, goal[soon])
+        age[soon] = some.age(_time_without_signals(some, without_signals, guess))
+    later = ((by_time < goal) & (until < HORIZON_SECONDS)).nonzero()[0]
+    if len(later):
+        age[later] = _age_after(pages.at(later), goal[later] - by_time[later])
+    return age
 
 
 def _goal_without_signals(pages: _Pages, goal: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """G at the time at which V/mu, beyond the first piece, is the goal, and about that time."""
-    piece = np.arange(1.0, _PIECES)[:, None]
-    begin = pages.begin(piece)
-    gained, speed_up = pages.gained(begin), pages.speed_up(begin)
+    """G at the time at which V/mu is the goal, while it is time that ages the copy, and about that time."""
+    begin, gained, speed_up = _time_pieces(pages)
     grown = np.cumsum(speed_up[:-1] * np.maximum(np.diff(gained, axis=0), 0.0), axis=0)
     begun = np.vstack([gained[:1], gained[0] + grown])
-    last = np.count_nonzero(begun < goal, axis=0) - 1
+    last = np.maximum(np.count_nonzero(begun < goal, axis=0) - 1, 0)
     columns = np.arange(len(goal))
     there = gained[last, columns] + (goal - begun[last, columns]) / speed_up[last, columns]
     return there, 1.5 * begin[last, columns]
 
 
-@np.errstate(invalid="ignore", over="ignore")
-def _aged(pages: _Pages, elapsed: FloatArray, signals: FloatArray) -> FloatArray:
-    """Time in which a copy ages as much without signals."""
-    factor = np.expm1(pages.doubt * pages.b * signals)
-    time: FloatArray = elapsed + factor * (elapsed + 1 / (pages.doubt * pages.rate))
-    return np.minimum(time, HORIZON_SECONDS)
+def _age_after(pages: _Pages, goal: FloatArray) -> FloatArray:
+    """The age at which so much has been gained since it is signals that age the copy; inf if it never is."""
+    begin, end, psi = _age_pieces(pages)
+    gains = np.where(begin < end, psi * (np.exp(-begin) - np.exp(-end)), 0.0)
+    grown = np.cumsum(gains, axis=0)
+    begun = np.vstack([np.zeros(len(goal)), grown[:-1]])
+    last = np.maximum(np.count_nonzero((begun < goal) & (begin < np.inf), axis=0) - 1, 0)
+    columns = np.arange(len(goal))
+    missing = (goal - begun[last, columns]) / psi[last, columns]
+    left = np.exp(-begin[last, columns]) - missing
+    return np.where(left > 0, -np.log(np.maximum(left, _NOTHING)), np.inf)
 
 
-@np.errstate(invalid="ignore", over="ignore")
-def _rejuvenated(pages: _Pages, elapsed: FloatArray, signals: FloatArray) -> FloatArray:
-    """Time in which a copy ages as much with so many signals; below 0 if they age it more."""
-    share = np.expm1(-pages.doubt * pages.b * signals)
-    return np.where(np.isinf(elapsed), elapsed, elapsed + share * (elapsed + 1 / (pages.doubt * pages.rate)))
+def _sooner(beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
+    pages = _Pages.of(beliefs)
+    reached = np.isfinite(elapsed)
+    time = np.where(reached, elapsed, 0.0)
+    nearer = np.expm1(-pages.doubt * pages.b * more) * (time + 1 / (pages.doubt * pages.rate))
+    return np.where(reached, time + nearer, elapsed)
+
+
+def _freshness(beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
+    pages = _Pages.of(beliefs)
+    fresh: FloatArray = np.exp(-pages.age(elapsed) - pages.b * beliefs.need("signals"))
+    return fresh
