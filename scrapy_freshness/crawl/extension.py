@@ -18,28 +18,24 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
 from scrapy_freshness.clock import Clock, SystemClock
-from scrapy_freshness.config import Config, setting_name, unknown_settings
-from scrapy_freshness.content.measure import ContentOptions, Measurement
-from scrapy_freshness.content.text import check_selector
+from scrapy_freshness.config import Config, unknown_settings
+from scrapy_freshness.content.measure import Measurement
 from scrapy_freshness.crawl.addon import is_crawl
+from scrapy_freshness.crawl.configured import content_options, new_planner, upkeep_of
 from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.crawl.garbage import rare_collection
 from scrapy_freshness.crawl.journal import Journal, Loaded
 from scrapy_freshness.crawl.listening import Listening
 from scrapy_freshness.crawl.ping_errands import ERRAND_KEY
 from scrapy_freshness.crawl.pings import Pings
+from scrapy_freshness.crawl.repricing import Repricing
 from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
 from scrapy_freshness.crawl.threads import in_thread
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of, visit_under_way
-from scrapy_freshness.errors import ConfigError, FreshnessError
+from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.model import CrawlState, PageRecord
 from scrapy_freshness.pacing.rate import ConstantRate
-from scrapy_freshness.planning.hosts import Hosts
-from scrapy_freshness.planning.learners import learner_of
-from scrapy_freshness.planning.pauses import doubled
-from scrapy_freshness.planning.planner import Planner
-from scrapy_freshness.planning.policy import PolicyOptions, policy_named
-from scrapy_freshness.planning.visits import Upkeep, compared, longest_pauses
+from scrapy_freshness.planning.visits import compared, longest_pauses
 
 logger = logging.getLogger(__name__)
 
@@ -54,8 +50,6 @@ _MAX_FAILING_INTERVALS = 60
 #: A visit without an end after this time was swallowed by another component.
 _LOST_SECONDS = 3600.0
 _HOUSEKEEPING_SECONDS = 60.0
-#: How soon the schedule of the sources is made anew at first; then ever more rarely.
-_FIRST_REPRICE_SECONDS = 1.0
 
 
 class Freshness:
@@ -69,16 +63,8 @@ class Freshness:
         self.rate = ConstantRate(config.budget_per_second, clock.now())
         self.slots = DownloadSlots(crawler)
         self.content = content_options(config)
-        self._upkeep = Upkeep(
-            max_profiles=config.max_profiles,
-            profile_length=config.profile_length,
-            sketch_size=config.sketch_size,
-            gone_recheck_seconds=config.gone_recheck_seconds,
-            gone_recheck_max_seconds=config.gone_recheck_max_seconds,
-            backoff_seconds=config.backoff_seconds,
-            backoff_max_seconds=config.backoff_max_seconds,
-        )
-        self.planner = self._new_planner()
+        self._upkeep = upkeep_of(config)
+        self.planner = new_planner(config, self._upkeep)
         self.errands = Errands(self.planner.finish)
         self.visits = Visits(crawler, self.planner, clock, self.errands)
         self.journal = Journal(config.database_url, crawler.spidercls.name, config.cache_pages)
@@ -98,8 +84,12 @@ class Freshness:
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
         self._flushing = create_looping_call(self.flush)
         self._housekeeping = create_looping_call(self._keep_house)
-        self._repricing = create_looping_call(self._reprice)
-        self._repriced, self._reprice_at = 0, 0.0  #: how often so far, and when again
+        self._repricing = Repricing(
+            self.planner,
+            clock,
+            longest_seconds=config.reprice_seconds,
+            in_background=self.in_background,
+        )
         #: Id of an item or request on its way from the callback -> its visit; weak, as others may drop it.
         self.owners: WeakValueDictionary[int, PageVisit] = WeakValueDictionary()
         self._is_open = False
@@ -150,9 +140,10 @@ class Freshness:
         rare_collection.end(self)
         self.listening.close()
         unheard = self.pings.close() if self.pings is not None else succeed(None)
-        for loop in (self._flushing, self._housekeeping, self._repricing):
+        for loop in (self._flushing, self._housekeeping):
             if loop.running:
                 loop.stop()
+        self._repricing.close()
         self.visits.close_waiting()
         now = self.clock.now()
         for visit in self.planner.open_visits:
@@ -288,18 +279,6 @@ class Freshness:
             wake=lambda: self.wake(),
         )
 
-    def _new_planner(self) -> Planner:
-        config = self.config
-        policy = policy_named(config.policy, PolicyOptions.of(config))
-        return Planner(
-            policy,
-            Hosts(config.backoff_seconds, config.backoff_max_seconds),
-            learner_of(policy, config),
-            upkeep=self._upkeep,
-            crawls_per_second=config.budget_per_second,
-            min_interval=config.min_interval_seconds,
-        )
-
     def _take_over(self, loaded: Loaded) -> None:
         """Fill the planner; on the database's thread, before anything else uses it."""
         now = self.clock.now()
@@ -338,8 +317,7 @@ class Freshness:
             self.pings.open(loaded.subscriptions)
         self._flushing.start(self.config.flush_seconds, now=False)
         self._housekeeping.start(_HOUSEKEEPING_SECONDS, now=False)
-        if self.planner.policy.solve_price is not None:
-            self._repricing.start(_FIRST_REPRICE_SECONDS, now=True)
+        self._repricing.open()
 
     def _shorten_pauses(self, loaded: Loaded, now: float) -> None:
         """No pause lasts longer than it may from now on: the clock or the settings may have been others."""
@@ -365,18 +343,6 @@ class Freshness:
             logger.error("The database has failed for %g s: closing the crawl", longest)
             deferred_from_coro(self.crawler.engine.close_spider_async(reason="freshness_database_failed"))
 
-    def _reprice(self) -> None:
-        """Find out what a fetch is worth by the schedule of all sources, in a thread; at first often."""
-        now = self.clock.now()
-        problem = self.planner.price_problem() if now >= self._reprice_at else None
-        if problem is not None:
-            wait = doubled(_FIRST_REPRICE_SECONDS, self._repriced, self.config.reprice_seconds)
-            self._repriced, self._reprice_at = self._repriced + 1, now + wait
-            self.in_background(problem).addCallbacks(self.planner.take_fetch_price, self._not_repriced)
-
-    def _not_repriced(self, failure: Failure) -> None:
-        logger.error("The schedule of the sources could not be made: %s", failure.getErrorMessage())
-
     def _keep_house(self) -> None:
         now = self.clock.now()
         self.journal.note_groups(self.planner.take_groups())
@@ -386,23 +352,6 @@ class Freshness:
                 self.crawler.stats.inc_value("freshness/visits/lost")
         if self.config.visit_log_seconds:
             self.journal.prune(now - self.config.visit_log_seconds).addErrback(self._not_saved)
-
-
-def content_options(config: Config) -> ContentOptions:
-    """What counts as content, by the settings; a CSS selector that cannot be used is refused by name."""
-    for field, chosen in (("include_css", config.include_css), ("exclude_css", config.exclude_css)):
-        for selector in (each for selectors in chosen.values() for each in selectors):
-            try:
-                check_selector(selector)
-            except ConfigError as error:
-                raise ConfigError(f"{setting_name(field)}: {error}") from None
-    return ContentOptions(
-        shingle_words=config.shingle_words,
-        sketch_size=config.sketch_size,
-        max_body_chars=config.max_body_bytes,
-        include=config.include_css,
-        exclude=config.exclude_css,
-    )
 
 
 def _kind_of_fetch(request: Request, page: PageVisit | None) -> str:

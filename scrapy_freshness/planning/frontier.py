@@ -7,7 +7,6 @@ raised, when none is, it is lowered and the sleepers' times are computed anew, a
 each call, so that no call takes longer than a few milliseconds at any size.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -160,10 +159,6 @@ class Frontier:
         waits = rows[~(table.taken[rows] | table.resting[rows]) & ~np.isnan(table.last_visit[rows])]
         table.patience_seconds[waits] = 0.0
         table.wake[waits] = np.maximum(table.last_visit[waits] + self._min_interval, now)
-
-    def believe(self, rows: Rows, beliefs: Mapping[str, FloatArray]) -> None:
-        """Note what was learned about pages."""
-        self._table.believe(rows, beliefs)
 
     def start(self, price: float, now: float, *, floor: float) -> None:
         """Compute all waking times for a price known from earlier; called once after loading."""

@@ -12,39 +12,24 @@ in through `supply`; the time is an argument.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.model import (
-    Outcome,
-    PageColumns,
-    PageKind,
-    PageRecord,
-    PageStatus,
-    SignalSource,
-    VisitRecord,
-)
+from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, SignalSource, VisitRecord
+from scrapy_freshness.planning.books import Books
 from scrapy_freshness.planning.fingerprints import FingerprintIndex
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learner import Learner
-from scrapy_freshness.planning.learning import note_beliefs
 from scrapy_freshness.planning.news import News
 from scrapy_freshness.planning.policy import Policy
-from scrapy_freshness.planning.price import GoingPrice, long_run_price
+from scrapy_freshness.planning.price import Prices, long_run_price
 from scrapy_freshness.planning.ready import FreeAt
 from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
-from scrapy_freshness.planning.visits import (
-    Report,
-    Upkeep,
-    Visit,
-    renewed_record,
-    updated_record,
-    visit_record,
-)
+from scrapy_freshness.planning.visited import VisitedPages
+from scrapy_freshness.planning.visits import Report, Upkeep, Visit, renewed_record
 from scrapy_freshness.value.polls import WithPolls
 
 #: A page of which nothing is known but that it exists.
@@ -67,16 +52,15 @@ class Planner:
         self.hosts = hosts
         self.policy = policy
         self._learner = learner
-        self._upkeep = upkeep or Upkeep()
         self._crawls_per_second = crawls_per_second
         self._min_interval = min_interval
         self._table = PageTable(policy.model.needs)
         self._index = FingerprintIndex()
         self._model = WithPolls(policy.model)
         self._frontier = Frontier(self._table, self._model, policy.pacing.floor, min_interval)
-        prices_fetches = "age" in policy.model.needs and policy.solve_price is None
-        self._going_price = GoingPrice() if prices_fetches else None
-        self._unspent_at = -np.inf  #: when a place of the budget was left last
+        self._prices = Prices(policy, self._table, self._frontier, crawls_per_second=crawls_per_second)
+        self._visited = VisitedPages(self._table, learner)
+        self._books = Books(upkeep or Upkeep())
         self._stock = Stock(
             self._table,
             self._frontier,
@@ -98,10 +82,6 @@ class Planner:
         self._forgotten: set[int] = set()  #: rows of pages whose records are gone
         self._open: dict[int, Visit] = {}  #: row -> visit
         self._once_more: set[int] = set()  #: rows to visit again when their visits have ended
-        self._closed: list[tuple[int, PageRecord]] = []  #: rows and records whose rates are not settled
-        self._unfinished: dict[int, PageRecord] = {}  #: by page id; shown again only if the crawl dies now
-        self._updates: dict[int, PageRecord] = {}
-        self._log: list[VisitRecord] = []
         self._next_page_id = 1
         self._expected_pages = 1
         self._once = False
@@ -186,7 +166,7 @@ class Planner:
     def discover(self, page: PageRecord, now: float) -> PageRecord:
         """Add a page that is not known yet; returns its record with the page id that it got."""
         row, record = self._add(page, now)
-        self._updates[record.page_id] = record
+        self._books.note(record)
         if self._stock.has_room and not self._table.fades:
             self._stock.put(row, float(self._frontier.values(np.array([row]), now)[0]))
         return record
@@ -232,7 +212,7 @@ class Planner:
         """Ids of pages whose records are needed now, so that visits can go on without waiting."""
         wanted = self._stock.wanted(now, self._renewed)
         if not wanted and not len(self._stock):
-            self._note_unspent(now)
+            self._prices.unspent(now)
         return wanted
 
     def supply(self, page_ids: Iterable[int], records: Iterable[PageRecord]) -> None:
@@ -270,12 +250,13 @@ class Planner:
         if page.row in self._renewed:
             renewed = renewed_record(record, self._renewed.pop(page.row))
             if renewed != record:
-                self._updates[record.page_id] = record = renewed
+                record = renewed
+                self._books.note(record)
             self._table.status[page.row], self._table.kind[page.row] = record.status, record.kind
-        if record.page_id in self._unfinished:
+        if self._books.is_unfinished(record.page_id):
             record = replace(record, run_callback=False)
         if page.rank > -np.inf:
-            self._note_value(record, page.value)
+            self._prices.chosen(record, page.value)
         visit = Visit(row=page.row, record=record, opened_at=now, value=page.value)
         self._open[page.row] = visit
         return visit
@@ -283,7 +264,7 @@ class Planner:
     def next_at(self, now: float) -> float:
         """When `wanted` or `begin_visit` may have something again, as far as known now."""
         self.news.listen()
-        if self._stock.is_stirring or self._closed or not self._frontier.is_exhausted:
+        if self._stock.is_stirring or self._visited or not self._frontier.is_exhausted:
             return now
         return self._stock.next_at(now)
 
@@ -318,29 +299,20 @@ class Planner:
         visit.is_open = False
         del self._open[visit.row]
         record = replace(visit.record, status=PageStatus.SUSPENDED)
-        self._unfinished.pop(record.page_id, None)
-        self._updates[record.page_id] = record
+        self._books.suspend(record)
         self._table.status[visit.row] = record.status
         self._frontier.rest(visit.row, np.inf)
 
     def finish(self, page_id: int) -> None:
         """All that the spider asked for because of a page has been sent: it need not be shown again."""
-        record = self._unfinished.pop(page_id, None)
-        if record is not None:
-            record.run_callback = False
-            self._updates.setdefault(page_id, record)
+        self._books.finish(page_id)
 
     def settle(self, now: float) -> bool:
         """Learn from the pages visited lately and send them to sleep; False if there are none."""
-        if not self._closed:
+        if not self._visited:
             return False
-        rows = np.array([row for row, _ in self._closed])
-        records = [record for _, record in self._closed]
-        beliefs = self._learner.learn(records)
-        self._frontier.believe(rows, beliefs)
-        note_beliefs(records, beliefs)
-        self._updates |= {record.page_id: record for record in records}
-        self._closed.clear()
+        rows, records = self._visited.learn()
+        self._books.note(*records)
         self._frontier.release(rows, now)
         if self._once:
             for row in rows.tolist():
@@ -349,9 +321,7 @@ class Planner:
 
     def take_updates(self) -> tuple[list[PageRecord], list[VisitRecord]]:
         """Records and visits that are new since the last call, for the writer."""
-        pages, visits = list(self._updates.values()), self._log
-        self._updates, self._log = {}, []
-        return pages, visits
+        return self._books.take()
 
     def take_groups(self) -> Mapping[str, bytes]:
         """What was learned of groups of pages since the last call, for the writer."""
@@ -362,10 +332,7 @@ class Planner:
 
         The answer goes to `take_fetch_price`. None if the policy has no schedule, or nothing to schedule.
         """
-        sources = np.flatnonzero(self._table.kind[: len(self._table)] == PageKind.SOURCE)
-        if self.policy.solve_price is None or not len(sources):
-            return None
-        return partial(self.policy.solve_price, self._table.beliefs(sources), self._crawls_per_second)
+        return self._prices.problem()
 
     def take_fetch_price(self, price: float) -> None:
         """A fetch is worth so much from now on."""
@@ -382,38 +349,10 @@ class Planner:
         self._index.add(record.fingerprint, row)
         return row, record
 
-    def _note_value(self, record: PageRecord, value: float) -> None:
-        """The price follows the values of visits; those of first copies only if they fade."""
-        if record.kind.is_polled:
-            return  # its value follows the price
-        is_first = record.last_visit_at is None
-        if is_first and not (self._table.fades and record.kind is PageKind.PAGE):
-            return  # of a first look, nobody knows what it is worth
-        if is_first or record.status is PageStatus.ACTIVE:
-            self._frontier.chosen(value)
-        if self._going_price is not None:
-            self._going_price.note(value)
-            self._frontier.fetch_price = self._going_price.value
-
-    def _note_unspent(self, now: float) -> None:
-        """Nothing is worth a visit: the price falls a little for every place of the budget that is left."""
-        if self._going_price is None or not self._table.fades:
-            return
-        if now - self._unspent_at >= 1 / self._crawls_per_second:
-            self._unspent_at = now
-            self._going_price.unspent()
-            self._frontier.reprice(self._going_price.value)
-
     def _close(self, row: int, record: PageRecord, report: Report) -> None:
         self.news.listen(row)
         report.heard = self._table.signals_of(row)
-        after = updated_record(record, report, self._upkeep, self._table.usual_wait)
-        self._unfinished.pop(after.page_id, None)
-        if report.is_unfinished and not after.run_callback:
-            after.run_callback = True
-            self._unfinished[after.page_id] = after
-        if report.outcome is not Outcome.IGNORED:
-            self._log.append(visit_record(record, report))
+        after = self._books.close(record, report, self._table.usual_wait)
         table = self._table
         table.status[row] = after.status
         if report.outcome.saw_content:
@@ -422,19 +361,15 @@ class Planner:
             if after.kind.is_polled:
                 self._polled(row, after, report.at)
                 return
-            self._closed.append((row, after))
-            # Pages just visited are worth least: some of them may wait to be settled together, unless there
-            # are so few that they are soon due again. Not sources, which may be polled all the time.
-            enough = min(128, max(1, (len(table) - 64) // 10))
-            if after.kind is PageKind.SOURCE or len(self._closed) >= enough:
+            if self._visited.add(row, after):
                 self.settle(report.at)
             return
-        self._updates[after.page_id] = after
+        self._books.note(after)
         self._frontier.rest(row, np.inf if self._once else after.not_before)
 
     def _polled(self, row: int, after: PageRecord, now: float) -> None:
         """A poll has ended: nothing is learned of the page's own content."""
-        self._updates[after.page_id] = after
+        self._books.note(after)
         self._table.believe_poll(row, after.beliefs)
         self._frontier.release(np.array([row]), now)
         if row in self._renewed:

@@ -1,11 +1,15 @@
-"""What is a crawl worth in the long run, at the rate that there is?"""
+"""What does a visit have to be worth at the rate that there is, in the long run and lately?"""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from scrapy_freshness.model import PageStatus
+from scrapy_freshness.model import PageKind, PageRecord, PageStatus
 from scrapy_freshness.pacing.budget import price_for_rate
+from scrapy_freshness.planning.frontier import Frontier
+from scrapy_freshness.planning.policy import Policy
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.value.contract import ValueModel
 
@@ -51,3 +55,47 @@ class GoingPrice:
     def unspent(self) -> None:
         """A place of the budget was left because nothing was worth it: the price was too high."""
         self.value *= math.exp(-_STEP)
+
+
+class Prices:
+    """Keeps the frontier's prices up to date: that of a visit, and that of a fetch if the policy has one."""
+
+    def __init__(
+        self, policy: Policy, table: PageTable, frontier: Frontier, *, crawls_per_second: float
+    ) -> None:
+        self._solve_price = policy.solve_price
+        self._table = table
+        self._frontier = frontier
+        self._crawls_per_second = crawls_per_second
+        follows_visits = "age" in policy.model.needs and policy.solve_price is None
+        self._going_price = GoingPrice() if follows_visits else None
+        self._unspent_at = -np.inf  #: when a place of the budget was left last
+
+    def chosen(self, record: PageRecord, value: float) -> None:
+        """A visit was chosen: the price follows its value; that of a first copy only if it fades."""
+        if record.kind.is_polled:
+            return  # its value follows the price
+        is_first = record.last_visit_at is None
+        if is_first and not (self._table.fades and record.kind is PageKind.PAGE):
+            return  # of a first look, nobody knows what it is worth
+        if is_first or record.status is PageStatus.ACTIVE:
+            self._frontier.chosen(value)
+        if self._going_price is not None:
+            self._going_price.note(value)
+            self._frontier.fetch_price = self._going_price.value
+
+    def unspent(self, now: float) -> None:
+        """Nothing is worth a visit: the price falls a little for every place of the budget that is left."""
+        if self._going_price is None or not self._table.fades:
+            return
+        if now - self._unspent_at >= 1 / self._crawls_per_second:
+            self._unspent_at = now
+            self._going_price.unspent()
+            self._frontier.reprice(self._going_price.value)
+
+    def problem(self) -> Callable[[], float] | None:
+        """How to find what a fetch is worth by the schedule of all sources; see `Planner.price_problem`."""
+        sources = np.flatnonzero(self._table.kind[: len(self._table)] == PageKind.SOURCE)
+        if self._solve_price is None or not len(sources):
+            return None
+        return partial(self._solve_price, self._table.beliefs(sources), self._crawls_per_second)

@@ -3,7 +3,7 @@
 import pytest
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.crawl.extension import content_options
+from scrapy_freshness.crawl.configured import content_options
 from scrapy_freshness.errors import ConfigError
 
 

@@ -21,7 +21,7 @@ def places(planner) -> list[int]:
     rows += [row for row, _ in planner._stock._loading.values()]
     rows += [page.row for pages in planner._stock._ready._pages.values() for page in pages]
     rows += list(planner._open)
-    rows += [row for row, _ in planner._closed]
+    rows += [row for row, _ in planner._visited._waiting]
     return rows
 
 

@@ -1,0 +1,54 @@
+"""Parts of a crawl that the settings alone describe."""
+
+from scrapy_freshness.config import Config, setting_name
+from scrapy_freshness.content.measure import ContentOptions
+from scrapy_freshness.content.text import check_selector
+from scrapy_freshness.errors import ConfigError
+from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.learners import learner_of
+from scrapy_freshness.planning.planner import Planner
+from scrapy_freshness.planning.policy import PolicyOptions, policy_named
+from scrapy_freshness.planning.visits import Upkeep
+
+
+def content_options(config: Config) -> ContentOptions:
+    """What counts as content, by the settings; a CSS selector that cannot be used is refused by name."""
+    for field, chosen in (("include_css", config.include_css), ("exclude_css", config.exclude_css)):
+        for selector in (each for selectors in chosen.values() for each in selectors):
+            try:
+                check_selector(selector)
+            except ConfigError as error:
+                raise ConfigError(f"{setting_name(field)}: {error}") from None
+    return ContentOptions(
+        shingle_words=config.shingle_words,
+        sketch_size=config.sketch_size,
+        max_body_chars=config.max_body_bytes,
+        include=config.include_css,
+        exclude=config.exclude_css,
+    )
+
+
+def upkeep_of(config: Config) -> Upkeep:
+    """How much is remembered of a page and how long it rests, by the settings."""
+    return Upkeep(
+        max_profiles=config.max_profiles,
+        profile_length=config.profile_length,
+        sketch_size=config.sketch_size,
+        gone_recheck_seconds=config.gone_recheck_seconds,
+        gone_recheck_max_seconds=config.gone_recheck_max_seconds,
+        backoff_seconds=config.backoff_seconds,
+        backoff_max_seconds=config.backoff_max_seconds,
+    )
+
+
+def new_planner(config: Config, upkeep: Upkeep) -> Planner:
+    """A planner that knows no pages yet, with the policy and the estimators that the settings name."""
+    policy = policy_named(config.policy, PolicyOptions.of(config))
+    return Planner(
+        policy,
+        Hosts(config.backoff_seconds, config.backoff_max_seconds),
+        learner_of(policy, config),
+        upkeep=upkeep,
+        crawls_per_second=config.budget_per_second,
+        min_interval=config.min_interval_seconds,
+    )

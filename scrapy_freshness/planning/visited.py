@@ -1,0 +1,39 @@
+"""Pages that were visited lately, waiting to be learned from together."""
+
+import numpy as np
+
+from scrapy_freshness.model import PageKind, PageRecord
+from scrapy_freshness.planning.frontier import Rows
+from scrapy_freshness.planning.learner import Learner
+from scrapy_freshness.planning.learning import note_beliefs
+from scrapy_freshness.planning.table import PageTable
+
+
+class VisitedPages:
+    """Rows and records of visited pages; the learner is asked about many at a time."""
+
+    def __init__(self, table: PageTable, learner: Learner) -> None:
+        self._table = table
+        self._learner = learner
+        self._waiting: list[tuple[int, PageRecord]] = []
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, row: int, record: PageRecord) -> bool:
+        """Take in a page; returns whether it is time to learn."""
+        self._waiting.append((row, record))
+        # Pages just visited are worth least: some of them may wait to be settled together, unless there
+        # are so few that they are soon due again. Not sources, which may be polled all the time.
+        enough = min(128, max(1, (len(self._table) - 64) // 10))
+        return record.kind is PageKind.SOURCE or len(self._waiting) >= enough
+
+    def learn(self) -> tuple[Rows, list[PageRecord]]:
+        """Learn from all that wait; returns their rows, and their records with what is believed of them."""
+        rows = np.array([row for row, _ in self._waiting])
+        records = [record for _, record in self._waiting]
+        beliefs = self._learner.learn(records)
+        self._table.believe(rows, beliefs)
+        note_beliefs(records, beliefs)
+        self._waiting.clear()
+        return rows, records
