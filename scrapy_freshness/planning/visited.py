@@ -25,7 +25,7 @@ class VisitedPages:
         self._waiting.append((row, record))
         # Pages just visited are worth least: some of them may wait to be settled together, unless there
         # are so few that they are soon due again. Not sources, which may be polled all the time.
-        enough = min(128, max(1, (len(self._table) - 64) // 10))
+        enough = min(128, max(1, (len(self._table) - 128) // 12))
         return record.kind is PageKind.SOURCE or len(self._waiting) >= enough
 
     def learn(self) -> tuple[Rows, list[PageRecord]]:

@@ -224,5 +224,5 @@ def crawl(folder: Path, *start_urls: str, seconds: float | None = None, **option
         settings.setdefault("FRESHNESS_STOP_WHEN", "idle")
     else:
         burden = os.getloadavg()[0] / (os.cpu_count() or 1)
-        settings["CLOSESPIDER_TIMEOUT"] = seconds * min(max(burden, 1.0), 4.0)
-    return start_crawl(folder, *start_urls, settings=settings, **options).wait()
+        settings["CLOSESPIDER_TIMEOUT"] = seconds = seconds * min(max(burden, 1.0), 4.0)
+    return start_crawl(folder, *start_urls, settings=settings, **options).wait(60 + (seconds or 0))
