@@ -14,7 +14,7 @@ from scrapy_freshness.planning.table import MADE_ON_THE_SPOT
 from scrapy_freshness.planning.visits import Upkeep
 from scrapy_freshness.simulator.bandwidth import Bandwidth
 from scrapy_freshness.simulator.cgm import Cgm
-from scrapy_freshness.simulator.known import CERTAIN, NO_LINKS, KnownTruth
+from scrapy_freshness.simulator.known import CERTAIN, NOTHING_ELSE, KnownTruth
 from scrapy_freshness.simulator.lds import low_discrepancy
 from scrapy_freshness.simulator.optimum import optimum
 from scrapy_freshness.simulator.rivals import RULES, rule_named
@@ -138,7 +138,7 @@ def check_policy(
 
 
 def playable(known: frozenset[str]) -> list[str]:
-    """Names of our policies that need to know no more than this, where no page is a source of links."""
+    """Names of our policies that need to know no more than this, but for those that need sources of links."""
     return [
         name
         for name in POLICY_NAMES
@@ -147,7 +147,7 @@ def playable(known: frozenset[str]) -> list[str]:
 
 
 def _unknown(policy: Policy, known: frozenset[str]) -> frozenset[str]:
-    return policy.model.needs - known - CERTAIN - NO_LINKS.keys() - MADE_ON_THE_SPOT
+    return policy.model.needs - known - CERTAIN - NOTHING_ELSE.keys() - MADE_ON_THE_SPOT
 
 
 def columns_of(truth: Beliefs) -> frozenset[str]:

@@ -14,8 +14,10 @@ from scrapy_freshness.value.contract import Beliefs, FloatArray
 _STATE = {"importance", "signals"}
 #: What follows from a known change rate: there is no doubt about it.
 CERTAIN = frozenset({"mean_rate", "doubt"})
-#: What is true of links where no page is a source of them.
-NO_LINKS: Mapping[str, float] = MappingProxyType({"link_rate": 0.0, "profit": 0.0, "decay": 1e-12})
+#: What is true where no page is a source of links, and no signals come.
+NOTHING_ELSE: Mapping[str, float] = MappingProxyType(
+    {"link_rate": 0.0, "profit": 0.0, "decay": 1e-12, "recall": 0.0, "false_rate": 0.0}
+)
 
 
 class KnownTruth:
@@ -31,9 +33,9 @@ class KnownTruth:
         names = [each.name for each in fields(truth) if each.name not in _STATE]
         columns = {name: getattr(truth, name) for name in names}
         certain = {"mean_rate": truth.change_rate, "doubt": np.zeros(len(truth))}
-        no_links = {name: np.full(len(truth), value) for name, value in NO_LINKS.items()}
+        nothing_else = {name: np.full(len(truth), value) for name, value in NOTHING_ELSE.items()}
         known = {name: column for name, column in columns.items() if column is not None}
-        self._truth: Columns = certain | no_links | known | dict(weights or {})
+        self._truth: Columns = certain | nothing_else | known | dict(weights or {})
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """The truth about a page."""

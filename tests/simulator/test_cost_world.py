@@ -91,8 +91,8 @@ def test_pages_that_differ_are_crawled_at_their_own_intervals() -> None:
 
 
 def test_policies_that_need_to_know_more_are_refused() -> None:
-    with pytest.raises(ConfigError, match="no policy 'greedy-ncis'"):
-        CostWorld().check("greedy-ncis", Size(5, 1.0, 5.0), learn=True)
+    with pytest.raises(ConfigError, match="no policy 'echo-newpages'"):
+        CostWorld().check("echo-newpages", Size(5, 1.0, 5.0), learn=True)
 
 
 @pytest.mark.parametrize("written", ["1", "1,2,3", "0,57", "a,b", "1,inf"])

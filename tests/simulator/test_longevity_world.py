@@ -94,7 +94,7 @@ def test_a_web_of_static_pages_is_never_stale() -> None:
     ("world", "policy", "reason"),
     [
         (Longevity(), "longevity-bounds", "--learn"),
-        (Longevity(), "greedy-ncis", "no policy"),
+        (Longevity(), "echo-newpages", "no policy"),
         (Longevity(warm_up=0.99), "uniform", "--warm-up"),
     ],
 )
