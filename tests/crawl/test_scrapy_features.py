@@ -599,8 +599,8 @@ def test_every_reactor_will_do(site: Site, tmp_path: Path) -> None:
         assert done.stat("freshness/visits/unchanged") > 0
         assert done.stat("freshness/visits/gone") == done.stat("retry/count") == 1
         asked = [each for each in site.log if each.path.startswith(f"/{name}/")]
-        # A visit whose page is still with the spider, or not asked for yet, when the crawl closes is made again
-        # by the next one.
+        # A visit whose page is with the spider, or not asked for yet, when the crawl closes is made again by
+        # the next one.
         abandoned = done.stat("freshness/visits/abandoned")
         assert len(visits(done)) <= len(asked) - 1 <= len(visits(done)) + abandoned
         assert abandoned <= 1
