@@ -80,7 +80,11 @@ def serve(port_pipe: Connection) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 path = head.split(b" ", 2)[1].decode()
-                kind, number = path.split("/")[1], int(path.split("/")[2])
+                _, kind, *rest = path.split("/")
+                if not rest or not rest[0].isdigit():  # a sitemap at one of the usual paths, or robots.txt
+                    writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+                    continue
+                number = int(rest[0])
                 versions = pages[number % TEXTS]
                 body, status, extra = versions[0], b"200 OK", b""
                 if kind == "changing":
