@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "value": NUMBERS,
     "pacing": NUMBERS | {"value"},
     "signals": NUMBERS,
-    "sources": NUMBERS,
+    "sources": NUMBERS | {"signals"},  # addresses as strangers write them
     "search": NUMBERS | {"content"},
     "planning": NUMBERS | PURE,
     "simulator": GROUND | PURE | {"planning"},
@@ -44,7 +44,8 @@ ONLY_IN = {
     "alembic": {"storage"},
     "lxml": {"signals"},
     "feedparser": {"signals"},
-    "selectolax": {"content", "signals"},
+    "selectolax": {"content", "signals", "sources"},
+    "tldextract": {"sources"},
 }
 #: What tells the time or does I/O has no place in the pure rooms and in what decides.
 CLOCKS = {"time", "datetime", "asyncio", "threading", "socket", "sqlite3"}

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.model import PageColumns, PageKind, PageStatus
+from scrapy_freshness.model import PageColumns, PageStatus, are_polled
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import UNKNOWN_PAGE
@@ -65,7 +65,7 @@ class Outlook:
         self._table.load(columns, now, terms.prior)
         self._beliefs = self._table.beliefs(slice(len(self._table)))
         #: Sitemaps and feeds: polled by what they yield, which is not among these columns.
-        self._is_polled = columns.kind >= PageKind.SITEMAP
+        self._is_polled = are_polled(columns.kind)
         self.elapsed = np.maximum(now - columns.last_visit_at, 0.0)  #: nan where never visited
 
     def values(self) -> FloatArray:

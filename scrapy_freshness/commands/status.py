@@ -16,7 +16,7 @@ from scrapy_freshness.commands.board import print_status
 from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.outlook import Outlook, Terms
 from scrapy_freshness.errors import FreshnessError
-from scrapy_freshness.model import Outcome, PageColumns, PageKind, PageStatus
+from scrapy_freshness.model import Outcome, PageColumns, PageStatus, are_polled
 from scrapy_freshness.storage import inspection, reports
 from scrapy_freshness.storage.reports import DAY_SECONDS, HOUR_SECONDS, Activity, SpiderReport
 from scrapy_freshness.storage.store import Store
@@ -121,7 +121,7 @@ def _spider(
 
 def _freshness(terms: Terms, columns: PageColumns, now: float) -> dict[str, float | None]:
     outlook = Outlook(terms, columns, now)
-    active = (columns.status == PageStatus.ACTIVE) & (columns.kind < PageKind.SITEMAP)
+    active = (columns.status == PageStatus.ACTIVE) & ~are_polled(columns.kind)
     weights = columns.importance[active].astype(np.float64)
     has_copies = weights.sum() > 0
     with np.errstate(invalid="ignore"):  # of an importance too large for its column

@@ -20,6 +20,8 @@ from scrapy_freshness.model import (
     Batch,
     CrawlState,
     HostRecord,
+    HubRecord,
+    LinkSegment,
     PageColumns,
     PageRecord,
     SignalRecord,
@@ -43,6 +45,7 @@ class Loaded:
     hosts: list[HostRecord]
     groups: dict[str, bytes]
     sources: list[SourceRecord]
+    hubs: list[HubRecord]
     waiting: WaitingSignals
     subscriptions: list[Subscription]
     state: CrawlState | None
@@ -97,6 +100,11 @@ class Journal:
         self._unsaved.sources.extend(sources)
         self._unsaved.signals.extend(signals)
 
+    def note_hubs(self, hubs: Iterable[HubRecord], links: Iterable[LinkSegment]) -> None:
+        """Keep what was learned of hubs, and the links that were seen on them, for the next flush."""
+        self._unsaved.hubs.extend(hubs)
+        self._unsaved.links.extend(links)
+
     def note_groups(self, groups: Mapping[str, bytes]) -> None:
         """Keep what was learned of groups of pages for the next flush."""
         self._unsaved.groups.update(groups)
@@ -128,6 +136,10 @@ class Journal:
     def read_seen(self, page_id: int) -> Deferred[bytes]:
         """Read what a source of signals said at its last poll, after writing what is noted."""
         return self._after_writing(lambda: self._opened_store().load_seen(page_id))
+
+    def read_links(self, host: str) -> Deferred[list[tuple[int, bytes]]]:
+        """Read the links that were seen on pages of a host, after writing what is noted."""
+        return self._after_writing(lambda: self._opened_store().load_links(self._spider, host))
 
     def flush(self, state: CrawlState, now: float) -> Deferred[None] | None:
         """Write what is noted; None if there is nothing or a flush is under way."""
@@ -202,6 +214,8 @@ class Journal:
             groups=batch.groups | since.groups,
             sources=batch.sources + since.sources,
             signals=batch.signals + since.signals,
+            hubs=batch.hubs + since.hubs,
+            links=batch.links + since.links,
             subscriptions=batch.subscriptions | since.subscriptions,
         )
         return failure
@@ -224,6 +238,7 @@ class Journal:
             store.load_hosts(),
             store.load_groups(self._spider),
             store.load_sources(self._spider),
+            store.load_hubs(self._spider),
             store.load_waiting_signals(self._spider),
             store.load_subscriptions(self._spider),
             store.load_state(self._spider),

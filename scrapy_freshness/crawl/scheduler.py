@@ -31,11 +31,14 @@ from scrapy_freshness.crawl.requests import (
 )
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import Tracker, Tracking, kind_of
+from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, UnchangedPage, visit_under_way
 from scrapy_freshness.errors import ConfigError
-from scrapy_freshness.model import Outcome, PageRecord, PageStatus
+from scrapy_freshness.model import UNSEEN, Outcome, PageRecord, PageStatus
 from scrapy_freshness.planning.link_learner import inherited_beliefs
 from scrapy_freshness.planning.visits import Visit
+from scrapy_freshness.signals.addresses import host_of
+from scrapy_freshness.sources.site import site_of
 
 logger = logging.getLogger(__name__)
 
@@ -151,7 +154,9 @@ class FreshnessScheduler(BaseScheduler):
     def _opened(self, _: None) -> Any:
         self._is_open = True
         self._freshness.wake = self._wake_soon
-        self._freshness.listening.open(self._spider, self._wake_soon)
+        unasked = UnaskedRequests(self._config, self._spider)
+        self._freshness.listening.open(unasked, self._wake_soon)
+        self._freshness.open_hubs(unasked)
         return self._plain.open(self._spider)
 
     def _choose(self) -> Request | None:
@@ -209,6 +214,8 @@ class FreshnessScheduler(BaseScheduler):
             return self._opened_visit(
                 visit, Request(record.url, callback=_no_callback, meta=dict(_POLL_META))
             )
+        if record.request == UNSEEN:
+            return self._opened_visit(visit, Request(record.url, callback=_no_callback))
         try:
             request = self._originals.take(record.fingerprint) or request_from_json(
                 record.url, record.request, self._spider
@@ -248,6 +255,9 @@ class FreshnessScheduler(BaseScheduler):
 
     def _continue_visit(self, request: Request, page: PageVisit) -> bool:
         """A retry or redirect goes on with its visit; a redirect leaves the page's own things behind."""
+        if is_redirected(request) and page.visit.record.request == UNSEEN and _has_left(request, page):
+            self._freshness.visits.fail(page, "offsite", outcome=Outcome.IGNORED)
+            return False
         if is_redirected(request):
             page.withdraw_validators(request)
             if not page.has_own_slot:
@@ -272,7 +282,7 @@ class FreshnessScheduler(BaseScheduler):
         fingerprint = self._freshness.fingerprint(request)
         row = self._planner.row_of(fingerprint)
         asked_for = row is None or request.dont_filter or self._planner.status_of(row) is PageStatus.SUSPENDED
-        asked_for = asked_for or (row is not None and self._planner.is_polled(row))
+        asked_for = asked_for or (row is not None and self._is_unseen(row))
         if not asked_for:
             self._stats.inc_value("freshness/known_filtered")
             return False
@@ -289,6 +299,7 @@ class FreshnessScheduler(BaseScheduler):
             request.meta.pop(key, None)  # copied, too: this is another journey
         self._originals.keep(fingerprint, request)
         if row is not None:
+            self._freshness.hubs.show(self._planner.page_id_of(row))
             self._planner.ask_for(row, described)
         else:
             self._discover(request, fingerprint, described, now)
@@ -312,6 +323,14 @@ class FreshnessScheduler(BaseScheduler):
             beliefs=inherited,
         )
         self._freshness.discover(page, now)
+        self._freshness.hubs.search.met(request, now)
+
+    def _is_unseen(self, row: int) -> bool:
+        """Whether a known page has been fetched without the spider's knowledge."""
+        planner = self._planner
+        if planner.is_polled(row) or planner.is_unasked(row):
+            return True
+        return self._freshness.hubs.is_unseen(planner.page_id_of(row))
 
     def _read_ahead(self, now: float) -> None:
         """Get the records of the pages that come next: from memory at once, others from the database."""
@@ -378,6 +397,11 @@ class FreshnessScheduler(BaseScheduler):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _has_left(request: Request, page: PageVisit) -> bool:
+    """Whether a redirect leads to another site."""
+    return site_of(host_of(request.url) or "") != site_of(host_of(page.url) or "")
 
 
 def _no_callback(response: Response) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 from weakref import WeakSet
 
 from scrapy import Request
@@ -15,6 +16,7 @@ from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.model import Outcome, PageRecord, PageStatus
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.visits import Report, Visit, was_honest
+from scrapy_freshness.sources.links import Shown
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +54,9 @@ class PageVisit:
     target: PageRecord | None = None  #: where the page has moved for good
     unfinished_items: int = 0
     new_links: int = 0  #: pages never seen before that the callback asked for
+    links: list[Shown] | None = None  #: of a hub, read off its answer; None if there is nothing to look at
+    is_taking_links: bool = False  #: they are being looked at
+    found_links: int = 0  #: those of them that are new pages, and that the callback has not asked for
     #: Yielded by the callback, not with the scheduler yet; weak, as another component may drop them.
     coming: "WeakSet[Request]" = field(default_factory=WeakSet)
     output_ended: bool = False
@@ -119,8 +124,26 @@ def visit_under_way(request: Request | None) -> PageVisit | None:
     return None if page is None or page.is_answered else page
 
 
+class LinkTaker(Protocol):
+    """What visits need of `hubs.Hubs`."""
+
+    def take(self, page: PageVisit, report: Report) -> None:
+        """Look at the links of a page, then close its visit."""
+        ...
+
+    def ending(self, page: PageVisit, report: Report) -> None:
+        """Complete the report of a visit that ends."""
+        ...
+
+    def moved(self, page: PageVisit) -> None:
+        """A page has moved for good."""
+        ...
+
+
 class Visits:
     """Closes visits: tells the planner, the stats and the user's signal handlers."""
+
+    hubs: LinkTaker  #: set when it is there
 
     def __init__(self, crawler: Crawler, planner: Planner, clock: Clock, errands: Errands) -> None:
         self._crawler = crawler
@@ -133,6 +156,11 @@ class Visits:
         """Close a visit, unless it is closed already."""
         self._waiting.discard(page)
         report.new_links = page.new_links
+        if page.is_taking_links:
+            # The rest of them is looked at next time, which takes an answer in full.
+            report.body_hash = report.etag = report.last_modified = None
+        if page.is_open:
+            self.hubs.ending(page, report)
         report.is_unfinished = bool(page.coming) or self._errands.is_waiting(page.visit.record.page_id)
         if not self._planner.end_visit(page.visit, report):
             return
@@ -178,7 +206,18 @@ class Visits:
         if page.unfinished_items or page.coming:
             self._waiting.add(page)
         else:
-            self.close(page, page.report)
+            self.end(page, page.report)
+
+    def end(self, page: PageVisit, report: Report) -> None:
+        """Close a visit, once the links of a hub have been looked at."""
+        if page.is_taking_links:
+            return
+        if page.links:
+            page.is_taking_links = True
+            self._waiting.add(page)
+            self.hubs.take(page, report)
+        else:
+            self.close(page, report)
 
     def close_waiting(self) -> None:
         """The crawl ends, and requests on their way are taken no more: their pages are shown again later."""
@@ -202,3 +241,4 @@ class Visits:
             self._planner.first_seen(target, replace(report, outcome=Outcome.FIRST))
         elif page.visit.record.status is not PageStatus.MOVED:  # or two might wake each other for ever
             self._planner.look_again(row, report.at)
+        self.hubs.moved(page)

@@ -32,6 +32,7 @@ from scrapy_freshness.planning.visited import VisitedPages
 from scrapy_freshness.planning.visits import Report, Upkeep, Visit, renewed_record
 from scrapy_freshness.value.polls import WithPolls
 
+_UNASKED = int(PageKind.UNASKED)
 #: A page of which nothing is known but that it exists.
 UNKNOWN_PAGE = PageRecord(page_id=0, fingerprint=0, url="", host="")
 
@@ -137,6 +138,14 @@ class Planner:
         row = self._index.get(fingerprint)
         return None if row in self._forgotten else row
 
+    def rows_of(self, page_ids: Iterable[int]) -> list[int]:
+        """Rows of known pages, in any order; those of pages that are forgotten are left out."""
+        wanted = np.array(list(page_ids), np.int64)
+        if not len(wanted):
+            return []
+        rows = np.flatnonzero(np.isin(self._table.page_id[: len(self._table)], wanted))
+        return [row for row in rows.tolist() if row not in self._forgotten]
+
     def status_of(self, row: int) -> PageStatus:
         """Where a known page stands."""
         return PageStatus(int(self._table.status[row]))
@@ -148,6 +157,10 @@ class Planner:
     def is_polled(self, row: int) -> bool:
         """Whether a known page is fetched for what it says about others."""
         return PageKind(int(self._table.kind[row])).is_polled
+
+    def is_unasked(self, row: int) -> bool:
+        """Whether a known page is fetched although no callback takes it."""
+        return int(self._table.kind[row]) == _UNASKED
 
     def count_pages(self, host: str) -> int:
         """How many pages of a host are known."""
@@ -253,6 +266,7 @@ class Planner:
                 record = renewed
                 self._books.note(record)
             self._table.status[page.row], self._table.kind[page.row] = record.status, record.kind
+            self._table.importance[page.row] = record.importance
         if self._books.is_unfinished(record.page_id):
             record = replace(record, run_callback=False)
         if page.rank > -np.inf:
@@ -355,6 +369,8 @@ class Planner:
         after = self._books.close(record, report, self._table.usual_wait)
         table = self._table
         table.status[row] = after.status
+        if after.kind is not record.kind:
+            table.set_kind(row, after.kind, report.at)
         if report.outcome.saw_content:
             table.last_visit[row] = report.at
             table.forget_signals(row)

@@ -9,9 +9,11 @@ from scrapy_freshness.storage.schema import (
     crawl,
     fetch_count,
     host,
+    hub,
     page,
     page_detail,
     page_group,
+    seen_links,
     signal,
     signal_source,
     spider,
@@ -44,6 +46,8 @@ def forget_host(connection: Connection, name: str) -> int:
     name = host_name(name)
     forgotten = _forget(connection, page.c.host_id == number_of(host, name))
     connection.execute(delete(host).where(host.c.name == name))
+    on_any_port = seen_links.c.host.startswith(f"{name}:", autoescape=True)
+    connection.execute(delete(seen_links).where((seen_links.c.host == name) | on_any_port))
     return forgotten
 
 
@@ -86,9 +90,12 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
     known = select(page_group.c.name).where(page_group.c.spider_id == heir)
     inherits = (page_group.c.spider_id == old) & page_group.c.name.not_in(known)
     connection.execute(update(page_group).where(inherits).values(spider_id=heir))
+    shown = select(seen_links.c.host).where(seen_links.c.spider_id == heir)
+    inherits = (seen_links.c.spider_id == old) & seen_links.c.host.not_in(shown)
+    connection.execute(update(seen_links).where(inherits).values(spider_id=heir))
     moved = update(subscription).where(subscription.c.spider_id == old).values(spider_id=heir)
     connection.execute(moved)
-    for table in (visit_count, fetch_count, page_group):
+    for table in (visit_count, fetch_count, page_group, seen_links):
         connection.execute(delete(table).where(table.c.spider_id == old))
     has_state = select(func.count()).select_from(crawl).where(crawl.c.spider_id == heir)
     if not connection.scalar(has_state):
@@ -100,6 +107,6 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
 
 def _forget(connection: Connection, condition: ColumnElement[bool]) -> int:
     doomed = select(page.c.page_id).where(condition)
-    for table in (visit, signal, signal_source, page_detail):
+    for table in (visit, signal, signal_source, hub, page_detail):
         connection.execute(delete(table).where(table.c.page_id.in_(doomed)))
     return connection.execute(delete(page).where(condition)).rowcount

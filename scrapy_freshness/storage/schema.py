@@ -202,6 +202,38 @@ signal = Table(
 )
 Index("ix_signal_page_id", signal.c.page_id)
 
+hub = Table(
+    "hub",
+    metadata,
+    Column("page_id", _Key, primary_key=True, autoincrement=False),
+    Column("found", Text, nullable=False),
+    Column("found_on", Text, nullable=False),
+    Column("evidence", Text, nullable=False),
+    Column("state", SmallInteger, nullable=False),
+    Column("is_unseen", Boolean, nullable=False),
+    Column("polls", Integer, nullable=False),
+    Column("shown", Integer, nullable=False),
+    Column("new_links", BigInteger, nullable=False),
+    Column("barren", Integer, nullable=False),
+    Column("since", Double, nullable=False),
+    Column("last_poll_at", Double),
+    Column("rests", Integer, nullable=False),
+    Column("next_look_at", Double, nullable=False),
+    Column("candidates", LargeBinary, nullable=False),  # links of a main page, 24 bytes each
+)
+
+seen_links = Table(
+    "seen_links",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column(
+        "packed", LargeBinary, nullable=False
+    ),  # keys of links that pages of the host have shown, 8 bytes each
+    PrimaryKeyConstraint("spider_id", "host", "number"),
+)
+
 visit_count = Table(
     "visit_count",
     metadata,

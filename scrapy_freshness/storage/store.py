@@ -12,13 +12,14 @@ from scrapy_freshness.model import (
     Batch,
     CrawlState,
     HostRecord,
+    HubRecord,
     PageColumns,
     PageRecord,
     SourceRecord,
     Subscription,
     WaitingSignals,
 )
-from scrapy_freshness.storage import locks, maintenance, migrations, reading, signal_rows
+from scrapy_freshness.storage import hub_rows, locks, maintenance, migrations, reading, signal_rows
 from scrapy_freshness.storage.database import Database
 from scrapy_freshness.storage.failures import our_errors
 from scrapy_freshness.storage.rows import clean
@@ -148,6 +149,16 @@ class Store:
         """What a source of signals said at its last poll, packed."""
         with self.reading() as connection:
             return signal_rows.load_seen(connection, page_id)
+
+    def load_hubs(self, spider_name: str) -> list[HubRecord]:
+        """All hubs of a spider."""
+        with self.reading() as connection:
+            return hub_rows.load_hubs(connection, reading.number_of(spider, clean(spider_name)))
+
+    def load_links(self, spider_name: str, host: str) -> list[tuple[int, bytes]]:
+        """The links that were seen on pages of a host, in numbered segments."""
+        with self.reading() as connection:
+            return hub_rows.load_links(connection, reading.number_of(spider, clean(spider_name)), host)
 
     def load_waiting_signals(self, spider_name: str) -> WaitingSignals:
         """Signals that no visit has answered yet."""
