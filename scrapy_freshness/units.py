@@ -240,6 +240,7 @@ REMEDY: dict[Callable[[Any], Any], str] = {
     positive_int: "write a whole number of at least 1",
     words: "write a list of strings",
     patterns: "write a list of regular expressions",
+    replacements: 'write a list of pairs, a regular expression and its replacement: [("&lang=..", "")]',
     web_hosts: 'write a list of hosts such as ["www.example.com", "http://localhost:8000"]',
     selectors: 'write a dict of domain to CSS selectors such as {"example.com": ["main"]}',
     text: "write a string",

@@ -23,6 +23,7 @@ SUBCOMMANDS = {
     "pages": "known pages, filtered and sorted",
     "show": "everything known about one page",
     "why": "why a page is visited when it is",
+    "sources": "hubs that are polled for new links, and why",
     "signals": "sitemaps, feeds and pings, and how true they were",
     "settings": "reference of all settings",
     "db": "upgrade or check the database, rename a spider in it",

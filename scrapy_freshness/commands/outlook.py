@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.model import PageColumns, PageStatus, are_polled
+from scrapy_freshness.model import PageColumns, PageKind, PageStatus, are_polled
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import UNKNOWN_PAGE
@@ -32,6 +32,7 @@ class Terms:
     policy: Policy
     budget_per_second: float
     price: float  #: the value from which on pages are visited
+    fetch_price: float = 0.0  #: what a fetch has to be worth, for models that count the pages of a source
     min_interval: float  #: seconds between two visits of a page at least
     prior: Mapping[str, float]  #: what is believed of pages that were not visited yet
     blocked_until: Mapping[str, float]  #: of hosts
@@ -51,9 +52,12 @@ class Terms:
             prior=learner.prior(UNKNOWN_PAGE),
             blocked_until={host.host: host.blocked_until for host in store.load_hosts()},
         )
-        if terms.price > 0:
-            return terms
-        return replace(terms, price=Outlook(terms, store.load_pages(spider), now=0.0).long_run_price())
+        if terms.price <= 0:
+            terms = replace(terms, price=Outlook(terms, store.load_pages(spider), now=0.0).long_run_price())
+        fetch_price = terms.price
+        if policy.solve_price is not None:
+            fetch_price = Outlook(terms, store.load_pages(spider), now=0.0).scheduled_price()
+        return replace(terms, fetch_price=fetch_price)
 
 
 class Outlook:
@@ -63,7 +67,7 @@ class Outlook:
         self._terms, self._columns, self._now = terms, columns, now
         self._table = PageTable(terms.policy.model.needs)
         self._table.load(columns, now, terms.prior)
-        self._beliefs = self._table.beliefs(slice(len(self._table)))
+        self._beliefs = self._table.beliefs(slice(len(self._table)), now, terms.fetch_price)
         #: Sitemaps and feeds: polled by what they yield, which is not among these columns.
         self._is_polled = are_polled(columns.kind)
         self.elapsed = np.maximum(now - columns.last_visit_at, 0.0)  #: nan where never visited
@@ -72,7 +76,7 @@ class Outlook:
         """Value of visiting each page now; nan for pages that wait for something else than their value."""
         terms, columns = self._terms, self._columns
         frontier = Frontier(self._table, terms.policy.model, terms.policy.pacing.floor, terms.min_interval)
-        frontier.price = terms.price
+        frontier.price, frontier.fetch_price = terms.price, terms.fetch_price
         waits = (columns.status == PageStatus.SUSPENDED) | self._is_polled
         waits |= np.isin(columns.status, _LEFT) & (columns.not_before > self._now)
         return np.where(waits, np.nan, frontier.values(np.arange(len(self._table)), self._now))
@@ -114,6 +118,18 @@ class Outlook:
         """How many visits the pages with a copy take together in the long run at a price."""
         intervals = self.intervals(price)[self._columns.status == PageStatus.ACTIVE]
         return float(np.sum(1 / np.maximum(intervals, 1e-9)))
+
+    def believed(self, name: str) -> FloatArray:
+        """What is believed of each page; nan if the policy does not know such a belief."""
+        column: FloatArray | None = getattr(self._beliefs, name)
+        return np.full(len(self._table), np.nan) if column is None else column
+
+    def scheduled_price(self) -> float:
+        """What a fetch has to be worth by the schedule of all sources; 0 without any."""
+        sources = np.flatnonzero(self._columns.kind == PageKind.SOURCE)
+        if self._terms.policy.solve_price is None or not len(sources):
+            return 0.0
+        return self._terms.policy.solve_price(self._beliefs.at(sources), self._terms.budget_per_second)
 
     def long_run_price(self) -> float:
         """Price at which the budget is spent in the long run, as the planner has it at its start."""

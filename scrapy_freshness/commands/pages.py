@@ -44,7 +44,7 @@ ORDERS = (*STORED_ORDERS, *COMPUTED_ORDERS)
 
 #: The table needs so much room; on a narrower terminal each page gets two lines.
 _TABLE_WIDTH = 120
-_COLUMNS = ("status", "last visit", "changes", "visits/changes", "value", "next visit")
+_COLUMNS = ("status", "kind", "last visit", "changes", "visits/changes", "value", "next visit")
 _STYLES = {"new": "cyan", "gone": "red", "suspended": "yellow", "moved": "dim"}
 
 
@@ -83,7 +83,8 @@ def run(context: Context, options: argparse.Namespace) -> None:
             window = {"limit": options.limit, "offset": options.offset}
             found = pages(store, which, order=column, descending=descending, **window)
             rows = [row_of(page, page.spider) for page in found]
-        assess(rows, terms_of, now)
+        known = store.load_records([row["page_id"] for row in rows])
+        assess(rows, terms_of, now, {record.page_id: record.beliefs for record in known})
     if context.as_json:
         context.print_json({"total": total, "pages": rows})
     else:
@@ -152,6 +153,7 @@ def _cells(row: Row, now: float) -> tuple[str, ...]:
     """What `_COLUMNS` name."""
     return (
         row["status"],
+        row["kind"],
         relative(row["last_visit_at"], now),
         every(row["change_rate"], row["change_rate_low"], row["change_rate_high"]),
         f"{row['visits']:,}/{row['changes']:,}",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,19 @@ def row_of(page: PageReport | PageRecord, spider: str) -> Row:
     return row | {"spider": spider, "status": page.status.name.lower(), "kind": page.kind.name.lower()}
 
 
-def assess(rows: Sequence[Row], terms_of: Callable[[str], Terms], now: float) -> None:
-    """Add to each page what its spider's policy thinks of it: value, freshness and next visit."""
+def assess(
+    rows: Sequence[Row],
+    terms_of: Callable[[str], Terms],
+    now: float,
+    beliefs: Mapping[int, Mapping[str, float]] = MappingProxyType({}),
+) -> None:
+    """Add to each page what its spider's policy thinks of it: value, freshness and next visit.
+
+    *beliefs* is what is believed of some pages beside the change rate, by page id.
+    """
     for spider in {row["spider"] for row in rows}:
         own = [row for row in rows if row["spider"] == spider]
-        outlook = Outlook(terms_of(spider), columns_of(own), now)
+        outlook = Outlook(terms_of(spider), columns_of(own, beliefs), now)
         thoughts = zip(outlook.values(), outlook.freshness(), outlook.next_visits(), strict=True)
         for row, (value, fresh, next_visit) in zip(own, thoughts, strict=True):
             row["value"] = float(value)
@@ -34,7 +43,9 @@ def assess(rows: Sequence[Row], terms_of: Callable[[str], Terms], now: float) ->
             row["next_visit_at"] = float(next_visit)
 
 
-def columns_of(rows: Sequence[Mapping[str, Any]]) -> PageColumns:
+def columns_of(
+    rows: Sequence[Mapping[str, Any]], beliefs: Mapping[int, Mapping[str, float]] = MappingProxyType({})
+) -> PageColumns:
     """The numbers of some pages as columns."""
     hosts = sorted({row["host"] for row in rows})
     number = {host: index for index, host in enumerate(hosts)}
@@ -57,4 +68,8 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> PageColumns:
         not_before=column("not_before", np.float64),
         failures=column("failures", np.int32),
         change_rate=column("change_rate", np.float32),
+        beliefs={
+            name: np.array([beliefs.get(row["page_id"], {}).get(name, np.nan) for row in rows], np.float32)
+            for name in {name for each in beliefs.values() for name in each}
+        },
     )

@@ -14,15 +14,18 @@ import numpy as np
 from rich.text import Text
 
 from scrapy_freshness.commands.context import Context, new_grid
+from scrapy_freshness.commands.hub_reasons import hub_sentences
 from scrapy_freshness.commands.human import NOTHING, count, duration, every, number, rate, safe, share
 from scrapy_freshness.commands.lookup import pages_of
 from scrapy_freshness.commands.outlook import Outlook, Terms
 from scrapy_freshness.commands.reasons import DAY_SECONDS, Case, MoreOften, sentences
 from scrapy_freshness.commands.rows import columns_of, row_of
 from scrapy_freshness.commands.sheet import false_answers
+from scrapy_freshness.commands.sources import hub_cases
 from scrapy_freshness.errors import InputError
-from scrapy_freshness.model import PageRecord, PageStatus
+from scrapy_freshness.model import PageKind, PageRecord, PageStatus
 from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.storage import hub_reports
 from scrapy_freshness.storage.inspection import crawling
 from scrapy_freshness.storage.store import Store
 
@@ -59,8 +62,10 @@ def _case(context: Context, store: Store, record: PageRecord, spider: str, now: 
     terms = Terms.of(store, context.config, spider)
     columns = store.load_pages(spider)
     everyone = Outlook(terms, columns, now)
-    page = Outlook(terms, columns_of([row_of(record, spider)]), now)
+    page = Outlook(terms, columns_of([row_of(record, spider)], {record.page_id: record.beliefs}), now)
     value = float(page.values()[0])
+    reports = [each for each in hub_reports.hubs(store) if each.page_id == record.page_id]
+    hub = hub_cases(context, store, reports, now)
     competes = np.isin(columns.status, (PageStatus.NEW, PageStatus.ACTIVE))
     is_ranked = record.status in (PageStatus.NEW, PageStatus.ACTIVE)
     rivals = everyone.values()[competes]
@@ -100,6 +105,8 @@ def _case(context: Context, store: Store, record: PageRecord, spider: str, now: 
         host_audits=host.audits,
         host_false_not_modified=host.false_not_modified,
         host_is_honest=hosts.is_honest(record.host),
+        hub_sentences=[sentence for case in hub for sentence in hub_sentences(case, now)],
+        is_source=record.kind is PageKind.SOURCE,
         more_often=_more_often(everyone, page, terms) if record.status is PageStatus.ACTIVE else None,
     )
 

@@ -75,8 +75,6 @@ class HubSearch:
         self._discover_unasked = discover_unasked
         self._cached = cached
         self._dates_of = dates_of
-        # To a policy that does not value links a hub is a page like others, and must be worth a visit.
-        self._importance = 0.0 if "link_rate" in planner.policy.model.needs else 1.0
         self.unasked: UnaskedRequests | None = None  #: set when the spider is there
         self._met: set[str] = set()  #: servers whose main pages were looked for
 
@@ -201,7 +199,7 @@ class HubSearch:
                     host=slot_of(plain),
                     request=UNSEEN,
                     kind=PageKind.SOURCE,
-                    importance=self._importance,
+                    importance=self._planner.usual_importance(PageKind.SOURCE),
                 )
             )
         hub.page_id = record.page_id

@@ -21,8 +21,8 @@ from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import kind_of
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import Visits
-from scrapy_freshness.model import PageRecord, VisitRecord, are_polled
-from scrapy_freshness.planning.planner import Planner
+from scrapy_freshness.model import PageRecord, SignalSource, VisitRecord, are_polled
+from scrapy_freshness.planning.planner import UNKNOWN_PAGE, Planner
 from scrapy_freshness.signals.contract import Entry
 from scrapy_freshness.signals.polled import Polled
 from scrapy_freshness.signals.seen import key_of, seconds_at
@@ -70,6 +70,7 @@ class Listening:
             crawler.stats,
             fingerprint=fingerprint,
             discover=self.discover_unasked,
+            beliefs_of_links=self._beliefs_of_links,
             wake=lambda: self._wake(),
         )
         self.polls = Polls(
@@ -126,6 +127,12 @@ class Listening:
         """Hand what was heard and learned to the journal; *visits* may answer signals."""
         self.announcements.answer(visits)
         journal.note_signals(self._sources.take_changed(), self.announcements.take_log())
+
+    def _beliefs_of_links(self, source: SignalSource) -> Mapping[str, float]:
+        """Where hubs are polled for news, a new entry of a feed is worth what a new link of a hub is."""
+        if not self._config.hubs or source is not SignalSource.FEED:
+            return {}
+        return self._planner.beliefs_of_links(UNKNOWN_PAGE)
 
     def discover_unasked(
         self, request: Request, beliefs: Mapping[str, float] = MappingProxyType({})

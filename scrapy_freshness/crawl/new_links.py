@@ -8,7 +8,6 @@ from scrapy.statscollectors import StatsCollector
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.model import UNSEEN, PageKind, PageRecord
-from scrapy_freshness.planning.link_learner import inherited_beliefs
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.sources.links import Shown
 from scrapy_freshness.sources.site import site_of
@@ -54,7 +53,7 @@ class NewLinks:
             request = self.unasked.request_for(link.url)
         except ValueError:
             return None
-        beliefs = inherited_beliefs(hub)
+        beliefs = self._planner.beliefs_of_links(hub)
         if request is None:
             return 1 if self._keep_without_callback(plain, beliefs) else None
         if self._planner.row_of(self._fingerprint(request)) is not None:

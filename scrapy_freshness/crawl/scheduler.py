@@ -320,6 +320,7 @@ class FreshnessScheduler(BaseScheduler):
             request=described,
             kind=kind_of(request),
             priority=request.priority,
+            importance=self._planner.usual_importance(kind_of(request)),
             beliefs=inherited,
         )
         self._freshness.discover(page, now)

@@ -33,7 +33,7 @@ def learner_of(policy: Policy, config: Config) -> Learner:
         policy,
         estimator=config.estimator,
         prior=prior,
-        profit=config.profit,
+        profit=config.profit or config.profit_life_seconds,
         profit_life_seconds=config.profit_life_seconds,
     )
 

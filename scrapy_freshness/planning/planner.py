@@ -16,12 +16,21 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, SignalSource, VisitRecord
+from scrapy_freshness.model import (
+    UNSEEN,
+    PageColumns,
+    PageKind,
+    PageRecord,
+    PageStatus,
+    SignalSource,
+    VisitRecord,
+)
 from scrapy_freshness.planning.books import Books
 from scrapy_freshness.planning.fingerprints import FingerprintIndex
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learner import Learner
+from scrapy_freshness.planning.link_learner import inherited_beliefs
 from scrapy_freshness.planning.news import News
 from scrapy_freshness.planning.policy import Policy
 from scrapy_freshness.planning.price import Prices, long_run_price
@@ -162,6 +171,19 @@ class Planner:
         """Whether a known page is fetched although no callback takes it."""
         return int(self._table.kind[row]) == _UNASKED
 
+    def usual_importance(self, kind: PageKind) -> float:
+        """What the content of a page counts if nothing is known: nothing if it is fetched for its links only.
+
+        To a policy that does not value links, a source is a page like others.
+        """
+        return 0.0 if kind is PageKind.SOURCE and "link_rate" in self.policy.model.needs else 1.0
+
+    def beliefs_of_links(self, source: PageRecord) -> dict[str, float]:
+        """Profit and decay of pages that a source shows, whatever it was; none if the policy has none."""
+        if source.kind is not PageKind.SOURCE:
+            source = replace(source, kind=PageKind.SOURCE, beliefs={})
+        return inherited_beliefs(replace(source, beliefs=dict(self._learner.prior(source))))
+
     def count_pages(self, host: str) -> int:
         """How many pages of a host are known."""
         numbers = self._table.host_numbers([host])
@@ -194,9 +216,12 @@ class Planner:
     def ask_for(self, row: int, request: str | None) -> None:
         """Visit a known page next, with a request that replaces the one it is stored with.
 
-        A page whose visit is under way is not visited once more, but later with the new request.
+        A page whose visit is under way is not visited once more, but later with the new request; except if the
+        spider does not get to see it by that visit.
         """
         self._renewed[row] = request
+        if row in self._open and self._open[row].record.request == UNSEEN:
+            self._once_more.add(row)
         if not self._table.taken[row]:
             self._stock.put(row, float("inf"))
 

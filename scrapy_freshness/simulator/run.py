@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.model import Outcome, PageRecord
+from scrapy_freshness.model import Outcome, PageKind, PageRecord
 from scrapy_freshness.planning.link_learner import inherited_beliefs
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.visits import Report, Visit
@@ -195,7 +195,7 @@ class _Run:
             url=address.url,
             host=address.host,
             kind=address.kind,
-            importance=address.importance,
+            importance=0.0 if address.kind is PageKind.SOURCE else address.importance,
         )
 
     def _note_row(self, page: int) -> None:

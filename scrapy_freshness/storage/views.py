@@ -11,7 +11,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "host": "host, or the download slot that the spider chose",
         "url": "address",
         "status": "new, active, gone, suspended or moved",
-        "kind": "what it is fetched for: page, source (of links), sitemap, feed, unasked (no callback takes it)",
+        "kind": "what it is fetched for: page, source (of links), sitemap, feed, unasked (no callback)",
         "priority": "priority of the request that discovered it",
         "importance": "weight; requests per second that users make for it, where known",
         "discovered_at": "when it was discovered",

@@ -11,8 +11,9 @@ while it waits. Polling a source finds pages that cost a fetch each, and so are 
 
 ECHO's value, which stops growing at the age at which a page does not pay for its fetch any more. A source
 whose value stops below :math:`\omega` is left alone, which is the participation condition of
-`echo_policies.py`. A page with profit 0 is not ephemeral: its first copy is worth what the model for pages
-says.
+`echo_policies.py`. A source that is a page as well, because its own content has an importance, is worth the
+larger of the two values. A page with profit 0 is not ephemeral: its first copy is worth what the model for
+pages says.
 """
 
 from typing import ClassVar
@@ -41,7 +42,7 @@ class Holistic:
         """Value of a fetch of something that was fetched before.
 
         >>> hub_and_page = Beliefs(
-        ...     importance=np.ones(2), change_rate=np.array([0.5, 0.5]), is_source=np.array([1.0, 0.0]),
+        ...     importance=np.array([0.0, 1.0]), change_rate=np.full(2, 0.5), is_source=np.array([1.0, 0.0]),
         ...     link_rate=np.array([0.5, 0]), profit=np.array([2.0, 0]), decay=np.array([0.5, 1.0]),
         ...     age=np.zeros(2), price=np.full(2, 0.1), mean_rate=np.full(2, 0.5), doubt=np.zeros(2),
         ...     recall=np.zeros(2), false_rate=np.zeros(2), signals=np.zeros(2),
@@ -51,20 +52,23 @@ class Holistic:
         """
         decay = beliefs.need("decay")
         poll = saturating(self._bound(beliefs), decay, np.minimum(elapsed, self._pays_until(beliefs)))
-        return np.where(beliefs.need("is_source") > 0, poll, self._pages.value(beliefs, elapsed))
+        page = self._pages.value(beliefs, elapsed)
+        return np.where(beliefs.need("is_source") > 0, np.maximum(poll, page), page)
 
     def first_value(self, beliefs: Beliefs) -> FloatArray:
-        """What all links on a source may earn; the remaining profit of a new page."""
+        """What all links on a source, or its own content, may earn; the remaining profit of a new page."""
         profit = beliefs.need("profit")
         left = remaining_profit(profit, beliefs.need("decay"), beliefs.need("age"))
-        page = np.where(profit > 0, left, self._pages.first_value(beliefs))
-        return np.where(beliefs.need("is_source") > 0, self._bound(beliefs), page)
+        copy = self._pages.first_value(beliefs)
+        page = np.where(profit > 0, left, copy)
+        return np.where(beliefs.need("is_source") > 0, np.maximum(self._bound(beliefs), copy), page)
 
     def elapsed_at(self, beliefs: Beliefs, price: float) -> FloatArray:
         """Inverse of the value."""
         poll = saturates_at(self._bound(beliefs), beliefs.need("decay"), price)
         poll = np.where(poll <= self._pays_until(beliefs), poll, np.inf if price > 0 else 0.0)
-        return np.where(beliefs.need("is_source") > 0, poll, self._pages.elapsed_at(beliefs, price))
+        page = self._pages.elapsed_at(beliefs, price)
+        return np.where(beliefs.need("is_source") > 0, np.minimum(poll, page), page)
 
     def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
         """By the model for pages; sources do not listen."""
