@@ -216,8 +216,8 @@ class Planner:
     def ask_for(self, row: int, request: str | None) -> None:
         """Visit a known page next, with a request that replaces the one it is stored with.
 
-        A page whose visit is under way is not visited once more, but later with the new request; except if the
-        spider does not get to see it by that visit.
+        A page whose visit is under way is not visited once more, but later with the new request; except if
+        the spider does not get to see it by that visit.
         """
         self._renewed[row] = request
         if row in self._open and self._open[row].record.request == UNSEEN:

@@ -19,6 +19,7 @@ COMMANDS = {
     "pages": ("pages", "--limit", "99"),
     "show": ("show", SLOW),
     "why": ("why", SLOW),
+    "sources": ("sources",),
     "signals": ("signals",),
     "settings": ("settings",),
     "db upgrade": ("db", "upgrade"),
