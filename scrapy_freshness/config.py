@@ -90,6 +90,7 @@ LINK_RULES = (
         r"|mc_[ce]id|_ga|_gl|_hs(?:enc|mi)|mkt_tok|pk_\w+|mtm_\w+|at_(?:medium|campaign)\w*|ref_src|cmpid)=[^&]*",
         "",
     ),
+    (r"(?i)(?<=[?&])(?:sid|sess|session|token)=[0-9a-z]{16,}(?=&|$)", ""),
     (r"(?i)(?<=[?&])(?:page|paged|pg|offset|start)=\d*(?=&|$)", ""),
     (r"(?i)/page/\d+/?(?=\?|$)", "/"),
 )

@@ -1,5 +1,6 @@
 """Where hubs are: the main page of each host, and the pages that it links to and that are old enough."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
@@ -76,6 +77,9 @@ class HubSearch:
         self._cached = cached
         self._dates_of = dates_of
         self.unasked: UnaskedRequests | None = None  #: set when the spider is there
+        self._looks: Counter[str] = (
+            Counter()
+        )  #: pages of a host that were fetched to find out how old they are
         self._met: set[str] = set()  #: servers whose main pages were looked for
 
     def add_hosts(self, now: float) -> None:
@@ -164,9 +168,15 @@ class HubSearch:
                 modified = _seconds(record.last_modified)
                 said = {**said, **({} if modified is None else {"last-modified": now - modified})}
         evidence = evidence_of_age({**history, **said}, self._rules)
-        if evidence and self._known.count(host) < self._per_host and self._may_poll(link.url):
+        has_room = max(self._known.count(host), self._looks[host]) < self._per_host
+        if not has_room or (row is not None and not evidence) or not self._may_poll(link.url):
+            return
+        if evidence:
             hub = HubRecord(page_id=0, url=link.url, found="link", found_on=root.url, evidence=evidence)
             self._add_page(hub, now)
+        else:
+            self._look_at_once(link.url, now)
+            self._looks[host] += 1
 
     def _add_page(self, hub: HubRecord, now: float) -> None:
         """Make a hub of a page; one that is known is looked at next, to see its links."""
@@ -179,6 +189,25 @@ class HubSearch:
             self._add(hub)
             self._planner.visit_next(row, now)
 
+    def _look_at_once(self, url: str, now: float) -> None:
+        """Have a page fetched of which nothing is known: its headers may tell how old it is."""
+        record = self._discover(self._unseen_page(url, PageKind.UNASKED, importance=0.0))
+        row = self._planner.row_of(record.fingerprint)
+        if row is not None:
+            self._planner.visit_next(row, now)
+
+    def _unseen_page(self, url: str, kind: PageKind, importance: float) -> PageRecord:
+        request = Request(url)
+        return PageRecord(
+            page_id=0,
+            fingerprint=self._fingerprint(request),
+            url=request.url,
+            host=slot_of(request),
+            request=UNSEEN,
+            kind=kind,
+            importance=importance,
+        )
+
     def _add_new(self, hub: HubRecord) -> None:
         """Add a page as a hub; without a callback, if the spider would not take it."""
         request = self.unasked.request_for(hub.url) if self.unasked else None
@@ -189,19 +218,9 @@ class HubSearch:
             request.meta["freshness"] = SOURCE
             record = self._discover_unasked(request, {})
         if record is None:
-            plain = Request(hub.url)
             hub.is_unseen = True
-            record = self._discover(
-                PageRecord(
-                    page_id=0,
-                    fingerprint=self._fingerprint(plain),
-                    url=plain.url,
-                    host=slot_of(plain),
-                    request=UNSEEN,
-                    kind=PageKind.SOURCE,
-                    importance=self._planner.usual_importance(PageKind.SOURCE),
-                )
-            )
+            importance = self._planner.usual_importance(PageKind.SOURCE)
+            record = self._discover(self._unseen_page(hub.url, PageKind.SOURCE, importance))
         hub.page_id = record.page_id
         self._add(hub)
 

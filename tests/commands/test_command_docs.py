@@ -19,7 +19,6 @@ COMMANDS = {
     "pages": ("pages", "--limit", "99"),
     "show": ("show", SLOW),
     "why": ("why", SLOW),
-    "sources": ("sources",),
     "signals": ("signals",),
     "settings": ("settings",),
     "db upgrade": ("db", "upgrade"),
