@@ -126,7 +126,5 @@ def _freshness(terms: Terms, columns: PageColumns, now: float) -> dict[str, floa
     return {
         "freshness": fresh,
         "mean_age_seconds": None if fresh is None else float(outlook.elapsed[outlook.has_copy].mean()),
-        "never_fetched_share": float(np.mean(columns.status == PageStatus.NEW))
-        if len(outlook.elapsed)
-        else None,
+        "never_fetched_share": float(np.mean(is_new)) if len(is_new) else None,
     }
