@@ -12,12 +12,12 @@ import argparse
 import math
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 
 from scrapy_freshness.commands.context import Context, new_table
-from scrapy_freshness.commands.hub_reasons import HubCase, hub_reason
-from scrapy_freshness.commands.human import (
+from scrapy_freshness.insight.hub_cases import hub_cases
+from scrapy_freshness.insight.hub_reasons import HubCase, hub_reason
+from scrapy_freshness.insight.human import (
     NOTHING,
     clipped,
     count,
@@ -28,11 +28,9 @@ from scrapy_freshness.commands.human import (
     safe,
     share,
 )
-from scrapy_freshness.commands.outlook import Outlook, Terms
 from scrapy_freshness.storage import hub_reports, signal_reports
 from scrapy_freshness.storage.hub_reports import HubReport
 from scrapy_freshness.storage.signal_reports import SourceReport
-from scrapy_freshness.storage.store import Store
 
 _URL_LENGTH = 60
 
@@ -46,7 +44,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
     now = context.clock.now()
     with context.store() as store, context.progress("Reading hubs"):
         chosen = [each for each in hub_reports.hubs(store) if _is_chosen(each, options)]
-        cases = hub_cases(context, store, chosen, now)
+        cases = hub_cases(store, context.config, chosen, now)
         announcing = [
             each
             for each in signal_reports.sources(store)
@@ -61,29 +59,6 @@ def run(context: Context, options: argparse.Namespace) -> None:
         context.print_json(found)
     else:
         _print(context, found)
-
-
-def hub_cases(context: Context, store: Store, reports: list[HubReport], now: float) -> list[HubCase]:
-    """Hubs with what their spiders' policies believe of them; in the same order."""
-    cases: dict[int, HubCase] = {}
-    for spider in {report.spider for report in reports}:
-        terms = Terms.of(store, context.config, spider)
-        columns = store.load_pages(spider)
-        outlook = Outlook(terms, columns, now)
-        intervals = outlook.intervals(terms.price if terms.policy.solve_price is None else 1.0)
-        believed = {name: outlook.believed(name) for name in ("link_rate", "profit", "decay")}
-        own = {report.page_id: report for report in reports if report.spider == spider}
-        for row in np.flatnonzero(np.isin(columns.page_id, list(own))).tolist():
-            report = own[int(columns.page_id[row])]
-            cases[report.page_id] = HubCase(
-                report=report,
-                policy=terms.policy.name,
-                fetch_price=terms.fetch_price,
-                interval_seconds=float(intervals[row]),
-                budget_per_second=terms.budget_per_second,
-                **{name: float(column[row]) for name, column in believed.items()},
-            )
-    return [cases[report.page_id] for report in reports if report.page_id in cases]
 
 
 def _is_chosen(report: HubReport | SourceReport, options: argparse.Namespace) -> bool:

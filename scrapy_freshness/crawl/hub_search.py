@@ -77,9 +77,7 @@ class HubSearch:
         self._cached = cached
         self._dates_of = dates_of
         self.unasked: UnaskedRequests | None = None  #: set when the spider is there
-        self._looks: Counter[str] = (
-            Counter()
-        )  #: pages of a host that were fetched to find out how old they are
+        self._looks: Counter[str] = Counter()  #: pages of a host fetched to see how old they are
         self._met: set[str] = set()  #: servers whose main pages were looked for
 
     def add_hosts(self, now: float) -> None:

@@ -19,6 +19,7 @@ from scrapy_freshness.errors import StorageError
 from scrapy_freshness.model import (
     Batch,
     CrawlState,
+    FreshnessRecord,
     HostRecord,
     HubRecord,
     LinkSegment,
@@ -112,6 +113,10 @@ class Journal:
     def note_subscription(self, token: str, subscription: Subscription | None) -> None:
         """Keep a subscription as it is now for the next flush; None if it has ended."""
         self._unsaved.subscriptions[token] = None if subscription is None else replace(subscription)
+
+    def note_freshness(self, record: FreshnessRecord) -> None:
+        """Keep how fresh the copies are for the next flush."""
+        self._unsaved.freshness.append(record)
 
     def count_fetch(self, kind: str, now: float) -> None:
         """Count a fetch of any kind, for the budget's books."""
@@ -216,6 +221,7 @@ class Journal:
             signals=batch.signals + since.signals,
             hubs=batch.hubs + since.hubs,
             links=batch.links + since.links,
+            freshness=batch.freshness + since.freshness,
             subscriptions=batch.subscriptions | since.subscriptions,
         )
         return failure

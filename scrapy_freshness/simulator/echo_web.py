@@ -42,11 +42,14 @@ class EchoWeb:
         return Look(int(shown[-1]) if len(shown) else -1, links=shown.tolist())
 
     def profit(self, fetches: Fetches, start: float, end: float) -> float:
-        """Profit of the pages that appear in some time, as a share of that of fetching each at once."""
+        """Profit of the pages that appear in some time, as a share of that of fetching each at once.
+
+        Who fetches a page again earns nothing more.
+        """
         graph = self.graph
-        links = fetches.pages - len(graph.link_rate)
-        is_page = links >= 0
-        links, times = links[is_page], fetches.times[is_page]
+        is_page = fetches.pages >= len(graph.link_rate)
+        pages, first = np.unique(fetches.pages[is_page], return_index=True)
+        links, times = pages - len(graph.link_rate), fetches.times[is_page][first]
         counted = _between(graph.births.times, start, end)
         delay = times - graph.births.times[links]
         earned = graph.link_profit[links] * np.exp(-graph.decay[graph.births.owners[links]] * delay)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 
-from sqlalchemy import select
+from sqlalchemy import RowMapping, select
 
 from scrapy_freshness.model import HubState, PageStatus
 from scrapy_freshness.storage.hub_rows import hub_from
@@ -36,22 +36,34 @@ class HubReport:
 _FIELDS = [each.name for each in fields(HubReport)]
 
 
+_query = (
+    select(
+        *(column for column in hub.c if column.name in _FIELDS),
+        page.c.url,
+        page.c.status,
+        page.c.importance,
+        spider.c.name.label("spider"),
+        host.c.name.label("host"),
+    )
+    .join_from(hub, page, page.c.page_id == hub.c.page_id)
+    .join(spider, spider.c.id == page.c.spider_id)
+    .join(host, host.c.id == page.c.host_id)
+    .order_by(hub.c.new_links.desc(), page.c.url)
+)
+
+
 def hubs(store: Store) -> list[HubReport]:
     """All hubs, those that brought most first."""
-    query = (
-        select(
-            *(column for column in hub.c if column.name in _FIELDS),
-            page.c.url,
-            page.c.status,
-            page.c.importance,
-            spider.c.name.label("spider"),
-            host.c.name.label("host"),
-        )
-        .join_from(hub, page, page.c.page_id == hub.c.page_id)
-        .join(spider, spider.c.id == page.c.spider_id)
-        .join(host, host.c.id == page.c.host_id)
-        .order_by(hub.c.new_links.desc(), page.c.url)
-    )
     with store.reading() as connection:
-        rows = connection.execute(query).mappings().all()
-    return [HubReport(**{**hub_from(dict(row)), "status": PageStatus(row["status"])}) for row in rows]
+        return [_report(row) for row in connection.execute(_query).mappings()]
+
+
+def hub_report(store: Store, page_id: int) -> HubReport | None:
+    """One hub; None if the page is not one."""
+    with store.reading() as connection:
+        row = connection.execute(_query.where(hub.c.page_id == page_id)).mappings().one_or_none()
+    return None if row is None else _report(row)
+
+
+def _report(row: RowMapping) -> HubReport:
+    return HubReport(**{**hub_from(dict(row)), "status": PageStatus(row["status"])})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scrapy_freshness.commands.human import count, duration, every, number, relative
+from scrapy_freshness.insight.human import count, duration, every, number, relative
 from scrapy_freshness.storage.hub_reports import HubReport
 from scrapy_freshness.value.saturation import saturates_at
 
