@@ -77,6 +77,7 @@ class HubSearch:
         self._cached = cached
         self._dates_of = dates_of
         self.unasked: UnaskedRequests | None = None  #: set when the spider is there
+        self._looking: dict[int, str] = {}  #: id of a page that is fetched to see how old it is -> main page
         self._looks: Counter[str] = Counter()  #: pages of a host fetched to see how old they are
         self._met: set[str] = set()  #: servers whose main pages were looked for
 
@@ -121,6 +122,25 @@ class HubSearch:
             if place % _FEW == _FEW - 1:
                 await next_turn()
         return replace(self._known.get(root.page_id) or root, candidates=candidates.packed())
+
+    def looked_at(self, record: PageRecord, last_modified: str | None, now: float) -> None:
+        """A page has answered that was fetched to see how old it is."""
+        found_on = self._looking.pop(record.page_id, None)
+        modified = _seconds(last_modified)
+        if found_on is None or modified is None or record.page_id in self._known:
+            return
+        evidence = evidence_of_age({"last-modified": now - modified}, self._rules)
+        if evidence:
+            self._add(
+                HubRecord(
+                    page_id=record.page_id,
+                    url=record.url,
+                    found="link",
+                    found_on=found_on,
+                    evidence=evidence,
+                    is_unseen=record.request == UNSEEN,
+                )
+            )
 
     def follow(self, hub: HubRecord, target: PageRecord, now: float) -> None:
         """A hub has moved for good: where it is now, it is one all the same."""
@@ -173,7 +193,7 @@ class HubSearch:
             hub = HubRecord(page_id=0, url=link.url, found="link", found_on=root.url, evidence=evidence)
             self._add_page(hub, now)
         else:
-            self._look_at_once(link.url, now)
+            self._look_at_once(link.url, root, now)
             self._looks[host] += 1
 
     def _add_page(self, hub: HubRecord, now: float) -> None:
@@ -187,9 +207,10 @@ class HubSearch:
             self._add(hub)
             self._planner.visit_next(row, now)
 
-    def _look_at_once(self, url: str, now: float) -> None:
+    def _look_at_once(self, url: str, root: HubRecord, now: float) -> None:
         """Have a page fetched of which nothing is known: its headers may tell how old it is."""
         record = self._discover(self._unseen_page(url, PageKind.UNASKED, importance=0.0))
+        self._looking[record.page_id] = root.url
         row = self._planner.row_of(record.fingerprint)
         if row is not None:
             self._planner.visit_next(row, now)

@@ -18,6 +18,7 @@ from twisted.python.failure import Failure
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.announcing import next_turn
+from scrapy_freshness.crawl.http import header_text
 from scrapy_freshness.crawl.hub_search import HubSearch
 from scrapy_freshness.crawl.journal import Journal, Loaded
 from scrapy_freshness.crawl.known_hubs import KnownHubs
@@ -131,6 +132,7 @@ class Hubs:
     async def read(self, page: PageVisit, response: Response) -> None:
         """Read the links off the answer of a hub."""
         record = page.visit.record
+        self.search.looked_at(record, header_text(response, "Last-Modified"), self._clock.now())
         if not self.is_on or (record.page_id not in self._known and record.kind is not PageKind.SOURCE):
             return
         page.links = []

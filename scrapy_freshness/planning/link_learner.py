@@ -158,4 +158,6 @@ class LinkLearner(AroundRates):
             "profit": self._profit if is_source else 0.0,
             "decay": self._decay if is_source else _SLOWEST,
         }
+        if is_source and not page.beliefs.get("profit"):
+            return usual  # it was a page like others until now
         return usual | {name: value for name, value in page.beliefs.items() if name in usual}

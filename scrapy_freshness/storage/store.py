@@ -1,9 +1,9 @@
 """The door to the database for the crawl and the commands; records in, records out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from sqlalchemy import Connection, Engine
 
@@ -13,18 +13,29 @@ from scrapy_freshness.model import (
     CrawlState,
     HostRecord,
     HubRecord,
+    ImportProgress,
     PageColumns,
     PageRecord,
     SourceRecord,
     Subscription,
     WaitingSignals,
 )
-from scrapy_freshness.storage import hub_rows, locks, maintenance, migrations, reading, signal_rows
+from scrapy_freshness.storage import (
+    hub_rows,
+    import_rows,
+    locks,
+    maintenance,
+    migrations,
+    reading,
+    signal_rows,
+)
 from scrapy_freshness.storage.database import Database
 from scrapy_freshness.storage.failures import our_errors
 from scrapy_freshness.storage.rows import clean
 from scrapy_freshness.storage.schema import spider
 from scrapy_freshness.storage.writing import BatchWriter, numbers_of
+
+T = TypeVar("T")
 
 
 class Store:
@@ -170,6 +181,11 @@ class Store:
         with self.reading() as connection:
             return reading.load_subscriptions(connection, spider_name)
 
+    def load_imports(self, kind: str) -> list[ImportProgress]:
+        """How far files of a kind (clicks, ...) have been imported."""
+        with self.reading() as connection:
+            return import_rows.load_imports(connection, kind)
+
     def load_state(self, spider_name: str) -> CrawlState | None:
         """What the last crawl of a spider said about itself."""
         with self.reading() as connection:
@@ -205,6 +221,21 @@ class Store:
         with self._writing() as connection:
             spider_id = numbers_of(connection, spider, {clean(spider_name)})[clean(spider_name)]
             self._writer.write(connection, spider_id, batch)
+
+    def save_import(self, progress: ImportProgress, write: Callable[[Connection], T]) -> T:
+        """Write what a part of a file said together with how far it has been read, all or nothing.
+
+        A crawl may go on meanwhile: what *write* does should take a fraction of a second.
+        """
+        number = progress.import_id
+        try:
+            with self._writing() as connection:
+                written = write(connection)
+                import_rows.write_import(connection, progress)
+                return written
+        except BaseException:
+            progress.import_id = number  # it may be of the transaction that was undone
+            raise
 
     def forget(self, *, url: str | None = None, host: str | None = None) -> int:
         """Remove all pages of a URL or a host, and their visits; returns how many pages."""

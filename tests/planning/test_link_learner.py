@@ -92,3 +92,14 @@ def test_a_page_that_is_no_source_has_no_links() -> None:
 
     assert learner.prior(page)["link_rate"] == learner.prior(page)["profit"] == 0
     assert learner.learn([page])["link_rate"].tolist() == [0]
+
+
+def test_a_page_that_becomes_a_source_is_believed_to_be_like_others() -> None:
+    learner = LinkLearner(ESTIMATORS["mle"](PriorPoints(), False), profit=3.0, decay=0.5)
+    page = PageRecord(page_id=1, fingerprint=1, url="http://a.example/", host="a.example")
+    page.beliefs = {name: float(values[0]) for name, values in learner.learn([page]).items()}
+    page.kind = PageKind.SOURCE
+    found = learner.learn([page])
+
+    assert (found["profit"][0], found["decay"][0]) == (3.0, 0.5)
+    assert found["link_rate"][0] > 0
