@@ -40,6 +40,7 @@ from scrapy_freshness.model import CrawlState, FreshnessRecord, PageKind, PageRe
 from scrapy_freshness.pacing.rate import ConstantRate
 from scrapy_freshness.planning.assessment import Assessment
 from scrapy_freshness.planning.visits import compared, longest_pauses
+from scrapy_freshness.sources.seen import SeenLinks
 
 logger = logging.getLogger(__name__)
 
@@ -305,7 +306,7 @@ class Freshness:
         self.note_updates()
         return self.journal.read_seen(page_id)
 
-    def _read_links(self, host: str) -> "Deferred[list[tuple[int, bytes]]]":
+    def _read_links(self, host: str) -> "Deferred[SeenLinks]":
         self.planner.settle(self.clock.now())
         self.note_updates()
         return self.journal.read_links(host)

@@ -20,6 +20,7 @@ from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.sources.links import LinkReader, Shown
 from scrapy_freshness.sources.rules import HubRules
+from scrapy_freshness.sources.seen import SeenLinks
 
 
 def new_hubs(
@@ -33,7 +34,7 @@ def new_hubs(
     fingerprint: Callable[[Request], int],
     discover: Callable[[PageRecord], PageRecord],
     cached: Callable[[list[int]], list[PageRecord]],
-    read_links: "Callable[[str], Deferred[list[tuple[int, bytes]]]]",
+    read_links: "Callable[[str], Deferred[SeenLinks]]",
     in_background: "Callable[[Callable[[], list[Shown]]], Deferred[list[Shown]]]",
     wake: Callable[[], None],
 ) -> Hubs:

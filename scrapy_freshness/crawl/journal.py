@@ -31,6 +31,7 @@ from scrapy_freshness.model import (
     VisitRecord,
     WaitingSignals,
 )
+from scrapy_freshness.sources.seen import SeenLinks
 from scrapy_freshness.storage.store import Store
 
 logger = logging.getLogger(__name__)
@@ -142,9 +143,9 @@ class Journal:
         """Read what a source of signals said at its last poll, after writing what is noted."""
         return self._after_writing(lambda: self._opened_store().load_seen(page_id))
 
-    def read_links(self, host: str) -> Deferred[list[tuple[int, bytes]]]:
-        """Read the links that were seen on pages of a host, after writing what is noted."""
-        return self._after_writing(lambda: self._opened_store().load_links(self._spider, host))
+    def read_links(self, host: str) -> Deferred[SeenLinks]:
+        """Read the links that were seen on pages of a host, after writing what is noted; they may be many."""
+        return self._after_writing(lambda: SeenLinks(self._opened_store().load_links(self._spider, host)))
 
     def flush(self, state: CrawlState, now: float) -> Deferred[None] | None:
         """Write what is noted; None if there is nothing or a flush is under way."""

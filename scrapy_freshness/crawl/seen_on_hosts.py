@@ -17,18 +17,18 @@ class SeenOnHosts:
 
     Parameters
     ----------
-    read : the segments of a host, from the database
+    read : the links of a host, from the database
     """
 
-    def __init__(self, read: "Callable[[str], Deferred[list[tuple[int, bytes]]]]") -> None:
+    def __init__(self, read: "Callable[[str], Deferred[SeenLinks]]") -> None:
         self._read = read
         self._sets: dict[str, SeenLinks] = {}  #: oldest first
 
     async def of(self, host: str) -> SeenLinks:
         """The links of a host."""
         if host not in self._sets:
-            segments = await maybe_deferred_to_future(self._read(host))
-            self._sets.setdefault(host, SeenLinks(segments))  # two may have waited for it
+            found = await maybe_deferred_to_future(self._read(host))
+            self._sets.setdefault(host, found)  # two may have waited for it
         seen = self._sets.pop(host)
         self._sets[host] = seen
         self._make_room()

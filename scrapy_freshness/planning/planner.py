@@ -31,11 +31,12 @@ from scrapy_freshness.planning.fingerprints import FingerprintIndex
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learner import Learner
-from scrapy_freshness.planning.link_learner import inherited_beliefs
+from scrapy_freshness.planning.link_learner import LinkLearner, inherited_beliefs
 from scrapy_freshness.planning.news import News
 from scrapy_freshness.planning.policy import Policy
 from scrapy_freshness.planning.price import Prices, long_run_price
 from scrapy_freshness.planning.ready import FreeAt
+from scrapy_freshness.planning.rhythmic_rates import RhythmicRates
 from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.planning.visited import VisitedPages
@@ -71,6 +72,9 @@ class Planner:
         self._frontier = Frontier(self._table, self._model, policy.pacing.floor, min_interval)
         self._prices = Prices(policy, self._table, self._frontier, crawls_per_second=crawls_per_second)
         self._visited = VisitedPages(self._table, learner)
+        self._rhythmic: RhythmicRates | None = None
+        if isinstance(learner, LinkLearner):
+            self._rhythmic = RhythmicRates(self._table, self._frontier, learner)
         self._books = Books(upkeep or Upkeep())
         self._stock = Stock(
             self._table,
@@ -249,6 +253,8 @@ class Planner:
 
     def wanted(self, now: float) -> list[int]:
         """Ids of pages whose records are needed now, so that visits can go on without waiting."""
+        if self._rhythmic is not None:
+            self._rhythmic.follow(now)
         wanted = self._stock.wanted(now, self._renewed)
         if not wanted and not len(self._stock):
             self._prices.unspent(now)
@@ -352,6 +358,8 @@ class Planner:
         if not self._visited:
             return False
         rows, records = self._visited.learn()
+        if self._rhythmic is not None:
+            self._rhythmic.learned(rows)
         self._books.note(*records)
         self._frontier.release(rows, now)
         if self._once:
