@@ -160,6 +160,9 @@ class Config:
     profit_life_seconds: float = setting(
         "1d", duration, "Policies echo-*, holistic: mean life of these requests.", name="PROFIT_LIFE"
     )
+    link_rhythm: bool = setting(
+        True, switch, "Policies echo-*, holistic: whether link rates follow the hours of the day."
+    )
     reprice_seconds: float = setting(
         "30min",
         duration,

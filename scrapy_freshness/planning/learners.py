@@ -35,6 +35,7 @@ def learner_of(policy: Policy, config: Config) -> Learner:
         prior=prior,
         profit=config.profit or config.profit_life_seconds,
         profit_life_seconds=config.profit_life_seconds,
+        link_rhythm=config.link_rhythm,
     )
 
 
@@ -45,6 +46,7 @@ def learner_for(
     prior: PriorPoints | None = None,
     profit: float = 1.0,
     profit_life_seconds: float = 86400.0,
+    link_rhythm: bool = True,
 ) -> Learner:
     """The learner of everything that a policy's value model needs to know.
 
@@ -54,6 +56,7 @@ def learner_for(
     prior : pseudo-observations of the estimator mle
     profit, profit_life_seconds : requests that a page of a source meets if it is fetched at once, and their
         mean life
+    link_rhythm : whether link rates follow the hours of the day
     """
     if estimator not in ESTIMATORS:
         raise ConfigError(f"there is no estimator {estimator!r}: choose one of {', '.join(ESTIMATORS)}")
@@ -75,5 +78,6 @@ def learner_for(
             learning=options.longevity_learning,
         )
     if "link_rate" in needs:
-        learner = LinkLearner(learner, profit=profit, decay=1 / profit_life_seconds)
+        decay = 1 / profit_life_seconds
+        learner = LinkLearner(learner, profit=profit, decay=decay, follows_clock=link_rhythm)
     return learner

@@ -67,6 +67,7 @@ class LinkLearner(AroundRates):
     ----------
     profit, decay : of sources without clicks, requests per page and per second; small, but never 0
     last_polls : polls that the link rate is estimated from
+    follows_clock : whether link rates follow the hours of the day
     """
 
     def __init__(
@@ -76,11 +77,13 @@ class LinkLearner(AroundRates):
         profit: float = 1.0,
         decay: float = 1 / 86400,
         last_polls: int = LAST_POLLS,
+        follows_clock: bool = True,
     ) -> None:
         super().__init__(rates)
         self._profit = profit
         self._decay = decay
         self._last_polls = last_polls
+        self._follows_clock = follows_clock
         self._first_rate = 1 / 86400  #: links per second of a source before anything is known
         self._sources: dict[tuple[str, ...], _Sources] = {(): _Sources()}  #: all, and those of each host
         self._taught: set[str] = set()
@@ -123,7 +126,7 @@ class LinkLearner(AroundRates):
 
     def rhythm_of(self, host: str) -> Rhythm | None:
         """How the links of a host follow the clock; None if they do not, as far as is known."""
-        return self._rhythms[host].rhythm() if host in self._rhythms else None
+        return self._rhythms[host].rhythm() if self._follows_clock and host in self._rhythms else None
 
     def _learn_rhythms(self, sources: Sequence[PageRecord], found: FloatArray, seconds: FloatArray) -> None:
         """Learn from the last poll of each source."""
