@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scrapy_freshness.commands import import_importance
+from scrapy_freshness.commands import import_clicks, import_importance
 from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.human import clipped, count, safe, size
 from scrapy_freshness.commands.importing import Kind
@@ -24,7 +24,7 @@ from scrapy_freshness.imports.stream import STDIN
 from scrapy_freshness.storage.store import Store
 
 #: Kind of import -> its module, which has `add_options(parser)` and `kind(context, store, options)`.
-KINDS: dict[str, Any] = {"importance": import_importance}
+KINDS: dict[str, Any] = {"clicks": import_clicks, "importance": import_importance}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

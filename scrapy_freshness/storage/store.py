@@ -19,7 +19,15 @@ from scrapy_freshness.model import (
     Subscription,
     WaitingSignals,
 )
-from scrapy_freshness.storage import import_rows, locks, maintenance, migrations, reading, signal_rows
+from scrapy_freshness.storage import (
+    click_rows,
+    import_rows,
+    locks,
+    maintenance,
+    migrations,
+    reading,
+    signal_rows,
+)
 from scrapy_freshness.storage.database import Database
 from scrapy_freshness.storage.failures import our_errors
 from scrapy_freshness.storage.rows import clean
@@ -166,6 +174,16 @@ class Store:
         """How far files of a kind (clicks, ...) have been imported."""
         with self.reading() as connection:
             return import_rows.load_imports(connection, kind)
+
+    def clicked_pages(self, fingerprints: Iterable[int]) -> list[click_rows.ClickedPage]:
+        """The pages, of all spiders, that are known by these numbers."""
+        with self.reading() as connection:
+            return click_rows.clicked_pages(connection, fingerprints)
+
+    def host_names(self) -> set[str]:
+        """All hosts that have, or had, pages."""
+        with self.reading() as connection:
+            return click_rows.host_names(connection)
 
     def load_state(self, spider_name: str) -> CrawlState | None:
         """What the last crawl of a spider said about itself."""
