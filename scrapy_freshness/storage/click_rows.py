@@ -80,11 +80,16 @@ def host_names(connection: Connection) -> set[str]:
 
 def write_clicks(connection: Connection, clicks: Clicks) -> None:
     """Add clicks to those that are known; sorted, so that nobody waits in a circle."""
-    _add_pages(connection, [(key, week, number(total)) for key, week, total in sorted(clicks.pages)])
+    add_to_pages(connection, clicks.pages)
     waiting = [(key, week, number(total), clean(url)) for key, week, total, url in sorted(clicks.waiting)]
     _add_waiting(connection, waiting)
     _add_sources(connection, [(key, age, number(total)) for key, age, total in sorted(clicks.sources)])
     _add_spans(connection, clicks.spans)
+
+
+def add_to_pages(connection: Connection, rows: Iterable[tuple[int, int, float]]) -> None:
+    """Add clicks to those of pages: page id, week, clicks; a page may occur once."""
+    _add_pages(connection, [(key, week, number(total)) for key, week, total in sorted(rows)])
 
 
 def prune_waiting(connection: Connection) -> None:

@@ -295,16 +295,6 @@ click_span = Table(
     PrimaryKeyConstraint("host_id", "start_at"),
 )
 
-source_profit = Table(
-    "source_profit",
-    metadata,
-    Column("page_id", _Key, primary_key=True, autoincrement=False),
-    Column("profit", Double, nullable=False),
-    Column("decay", Double, nullable=False),
-    Column("pages", Double, nullable=False),  # that were observed in their first bin of age
-    Column("clicks", Double, nullable=False),  # on them
-)
-
 importance_rule = Table(
     "importance_rule",
     metadata,

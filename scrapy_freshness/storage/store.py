@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine
 
 from scrapy_freshness.errors import SchemaError, StorageError
@@ -21,7 +23,9 @@ from scrapy_freshness.model import (
 )
 from scrapy_freshness.storage import (
     click_rows,
+    estimate_rows,
     import_rows,
+    importance_rows,
     locks,
     maintenance,
     migrations,
@@ -185,6 +189,21 @@ class Store:
         with self.reading() as connection:
             return click_rows.host_names(connection)
 
+    def revision(self, spider_name: str) -> int:
+        """A number that grows when somebody else than the crawl has written importances or profits."""
+        with self.reading() as connection:
+            return estimate_rows.revision_of(connection, spider_name)
+
+    def load_importances(self, spider_name: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Page ids of a spider and their importances."""
+        with self.reading() as connection:
+            return estimate_rows.load_importances(connection, spider_name)
+
+    def load_rules(self) -> list[importance_rows.ImportanceRule]:
+        """Importances of addresses that no page had, and of all that begin so."""
+        with self.reading() as connection:
+            return importance_rows.load_rules(connection)
+
     def load_state(self, spider_name: str) -> CrawlState | None:
         """What the last crawl of a spider said about itself."""
         with self.reading() as connection:
@@ -235,6 +254,12 @@ class Store:
         except BaseException:
             progress.import_id = number  # it may be of the transaction that was undone
             raise
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction, which must be short; for this room and what estimates from what is in it."""
+        with self._writing() as connection:
+            yield connection
 
     def forget(self, *, url: str | None = None, host: str | None = None) -> int:
         """Remove all pages of a URL or a host, and their visits; returns how many pages."""

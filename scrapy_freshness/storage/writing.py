@@ -49,7 +49,7 @@ _upsert_pages = upsert(
 _upsert_details = upsert(page_detail, page_detail.c.keys(), ["page_id"], replacing(page_detail.c.keys()[1:]))
 _upsert_hosts = upsert(host, host.c.keys()[1:], ["name"], replacing(host.c.keys()[2:]))
 _upsert_state = upsert(crawl, crawl.c.keys(), ["spider_id"], replacing(crawl.c.keys()[1:]))
-_upsert_groups = upsert(page_group, page_group.c.keys(), ["spider_id", "name"], replacing(["state"]))
+upsert_groups = upsert(page_group, page_group.c.keys(), ["spider_id", "name"], replacing(["state"]))
 _upsert_subscriptions = upsert(
     subscription, subscription.c.keys(), ["token"], replacing(subscription.c.keys()[2:])
 )
@@ -101,7 +101,7 @@ class BatchWriter:
             write_signals(connection, batch)
             _count(connection, spider_id, batch)
             groups = {clean(name): state for name, state in batch.groups.items()}
-            _upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
+            upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
             _write_subscriptions(connection, spider_id, batch.subscriptions)
             if batch.state is not None:
                 _upsert_state(connection, [_state_row(spider_id, batch.state)])
