@@ -35,8 +35,11 @@ MAY_IMPORT = {
     "storage": GROUND,
     "imports": GROUND | {"signals", "estimation", "storage"},
     "crawl": GROUND | PURE | {"planning", "storage"},
-    "dashboard": GROUND | {"storage"},
-    "commands": GROUND | PURE | {"planning", "simulator", "storage", "imports", "crawl", "dashboard"},
+    "insight": GROUND | PURE | {"planning", "storage"},
+    "dashboard": GROUND | PURE | {"planning", "simulator", "storage", "insight"},
+    "commands": GROUND
+    | PURE
+    | {"planning", "simulator", "storage", "imports", "crawl", "insight", "dashboard"},
     "__init__": {"crawl"},
 }
 ONLY_IN = {
@@ -47,6 +50,10 @@ ONLY_IN = {
     "lxml": {"signals"},
     "feedparser": {"signals"},
     "selectolax": {"content", "signals"},
+    "starlette": {"dashboard"},
+    "uvicorn": {"dashboard"},
+    "jinja2": {"dashboard"},
+    "re2": {"dashboard"},
 }
 #: What tells the time or does I/O has no place in the pure rooms and in what decides.
 CLOCKS = {"time", "datetime", "asyncio", "threading", "socket", "sqlite3"}

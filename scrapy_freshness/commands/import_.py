@@ -15,12 +15,12 @@ from typing import Any
 
 from scrapy_freshness.commands import import_clicks, import_importance
 from scrapy_freshness.commands.context import Context
-from scrapy_freshness.commands.human import clipped, count, safe, size
 from scrapy_freshness.commands.importing import Kind
 from scrapy_freshness.errors import InputError
 from scrapy_freshness.imports.contract import Format
 from scrapy_freshness.imports.run import Imported, import_file
 from scrapy_freshness.imports.stream import STDIN
+from scrapy_freshness.insight.human import clipped, count, safe, size
 from scrapy_freshness.storage.store import Store
 
 #: Kind of import -> its module, which has `add_options(parser)` and `kind(context, store, options)`.

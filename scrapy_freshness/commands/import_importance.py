@@ -4,10 +4,10 @@ import argparse
 from typing import Any
 
 from scrapy_freshness.commands.context import Context
-from scrapy_freshness.commands.human import count
 from scrapy_freshness.commands.importing import Kind, number_of
 from scrapy_freshness.imports.importance import Importance, formats
 from scrapy_freshness.imports.importance_sink import ImportanceSink
+from scrapy_freshness.insight.human import count
 from scrapy_freshness.storage.store import Store
 
 

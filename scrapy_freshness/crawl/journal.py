@@ -19,6 +19,7 @@ from scrapy_freshness.errors import StorageError
 from scrapy_freshness.model import (
     Batch,
     CrawlState,
+    FreshnessRecord,
     HostRecord,
     PageColumns,
     PageRecord,
@@ -104,6 +105,10 @@ class Journal:
     def note_subscription(self, token: str, subscription: Subscription | None) -> None:
         """Keep a subscription as it is now for the next flush; None if it has ended."""
         self._unsaved.subscriptions[token] = None if subscription is None else replace(subscription)
+
+    def note_freshness(self, record: FreshnessRecord) -> None:
+        """Keep how fresh the copies are for the next flush."""
+        self._unsaved.freshness.append(record)
 
     def count_fetch(self, kind: str, now: float) -> None:
         """Count a fetch of any kind, for the budget's books."""
@@ -202,6 +207,7 @@ class Journal:
             groups=batch.groups | since.groups,
             sources=batch.sources + since.sources,
             signals=batch.signals + since.signals,
+            freshness=batch.freshness + since.freshness,
             subscriptions=batch.subscriptions | since.subscriptions,
         )
         return failure
