@@ -1,10 +1,10 @@
 """How fast is an access log imported, in how much memory, and does it go on after `kill -9`?
 
 A log in the Combined Log Format is generated: requests for 200,000 pages, most of them for a few pages, from
-browsers and bots, with answers of all kinds. It is imported by `scrapy freshness import clicks`, killed twice on
-the way, beside two rivals in the same run: one that takes each line apart with a regular expression and counts
-clicks per page in a dictionary, keeping nothing; and one that inserts each click into SQLite, a transaction per
-10,000.
+browsers and bots, with answers of all kinds. It is imported by `scrapy freshness import clicks`, killed twice
+on the way, beside two rivals in the same run: one that takes each line apart with a regular expression and
+counts clicks per page in a dictionary, keeping nothing; and one that inserts each click into SQLite, a
+transaction per 10,000.
 
     python benchmarks/import_clicks.py                    # 100 MB
     python benchmarks/import_clicks.py --megabytes 1000

@@ -85,8 +85,10 @@ class AccessLog:
 
 
 def _has_host(line: bytes) -> bool:
-    fields = line.partition(b"[")[0].split()
-    return len(fields) == _FIELDS_WITH_HOST and _NAMES_HOST.fullmatch(fields[0]) is not None
+    fields = line.partition(b" [")[0].split()
+    # A user may have spaces, too; but then the second field is the identity, which is never an address.
+    is_longer = len(fields) >= _FIELDS_WITH_HOST and (b"." in fields[1] or b":" in fields[1])
+    return is_longer and _NAMES_HOST.fullmatch(fields[0]) is not None
 
 
 class _Parser:

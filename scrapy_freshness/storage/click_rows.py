@@ -101,6 +101,11 @@ def prune_waiting(connection: Connection) -> None:
         connection.execute(delete(waiting_click).where(waiting_click.c.fingerprint.in_(doomed)))
 
 
+def has_clicks(connection: Connection) -> bool:
+    """Whether any clicks on pages were imported."""
+    return connection.execute(select(click_span).limit(1)).first() is not None
+
+
 def load_spans(connection: Connection) -> dict[int, list[tuple[float, float]]]:
     """The spans of time that logs cover, by host id, in the order of time."""
     found: dict[int, list[tuple[float, float]]] = {}

@@ -199,6 +199,11 @@ class Store:
         with self.reading() as connection:
             return estimate_rows.load_importances(connection, spider_name)
 
+    def has_clicks(self) -> bool:
+        """Whether any clicks on pages were imported."""
+        with self.reading() as connection:
+            return click_rows.has_clicks(connection)
+
     def load_rules(self) -> list[importance_rows.ImportanceRule]:
         """Importances of addresses that no page had, and of all that begin so."""
         with self.reading() as connection:

@@ -32,11 +32,10 @@ from scrapy_freshness.storage.schema import (
 )
 from scrapy_freshness.storage.signal_rows import write_signals
 
-# What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages. Its
-# importance is written by imports, also while a crawl runs, which knows an older one.
+# What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages.
 _FIXED = {
     *("page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"),
-    *("importance", "importance_from", "found_on"),
+    *("importance", "importance_from", "found_on", "in_links"),
 }
 
 _upsert_pages = upsert(
@@ -46,6 +45,8 @@ _upsert_pages = upsert(
     [
         *replacing(column.name for column in page.c if column.name not in _FIXED),
         "last_visit_id = coalesce(excluded.last_visit_id, page.last_visit_id)",
+        # An import may have written an importance that the crawl does not know yet.
+        "importance = CASE WHEN page.importance_from = 0 THEN excluded.importance ELSE page.importance END",
     ],
 )
 _upsert_details = upsert(page_detail, page_detail.c.keys(), ["page_id"], replacing(page_detail.c.keys()[1:]))
