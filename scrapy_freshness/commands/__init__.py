@@ -26,6 +26,8 @@ SUBCOMMANDS = {
     "signals": "sitemaps, feeds and pings, and how true they were",
     "settings": "reference of all settings",
     "db": "upgrade or check the database, rename a spider in it",
+    "visit": "ask for a visit of a page now",
+    "pin": "visit a page at a fixed interval",
     "forget": "remove a page or a host",
     "export": "write all pages as JSON Lines or CSV",
     "replay": "try policies on recorded histories",

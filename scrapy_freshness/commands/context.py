@@ -61,6 +61,10 @@ class Context:
         """The database, for reading; to be used with `with`."""
         return Store.open_readonly(self.config.database_url)
 
+    def store_for_wishes(self) -> Store:
+        """The database, which must exist, to write what is asked of its crawls; they may run."""
+        return Store.open(self.config.database_url, create=False)
+
     @contextmanager
     def store_without_crawls(self) -> Iterator[Store]:
         """The database, which must exist, for writing; no crawl may be using it, and none can begin to."""

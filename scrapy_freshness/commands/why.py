@@ -100,8 +100,13 @@ def _case(context: Context, store: Store, record: PageRecord, spider: str, now: 
         host_audits=host.audits,
         host_false_not_modified=host.false_not_modified,
         host_is_honest=hosts.is_honest(record.host),
-        more_often=_more_often(everyone, page, terms) if record.status is PageStatus.ACTIVE else None,
+        pinned_seconds=record.pinned_seconds,
+        more_often=_more_often(everyone, page, terms) if _may_be_helped(record) else None,
     )
+
+
+def _may_be_helped(record: PageRecord) -> bool:
+    return record.status is PageStatus.ACTIVE and record.pinned_seconds is None
 
 
 def _more_often(everyone: Outlook, page: Outlook, terms: Terms) -> MoreOften | None:
@@ -136,5 +141,7 @@ def _numbers(case: Case) -> dict[str, str | Text]:
             "rank": f"{case.rank:,} of {case.ranked_pages:,}",
             "rhythm": f"a visit every {interval}" if case.is_ever_visited else "no visits at this price",
         }
+    if case.pinned_seconds is not None:
+        numbers["pinned"] = f"every {duration(case.pinned_seconds)}"
     honesty = f", {false_answers(case.host_false_not_modified, case.host_audits)}" if case.host_audits else ""
     return numbers | {"host": safe(case.host) + honesty}

@@ -32,6 +32,7 @@ from scrapy_freshness.crawl.repricing import Repricing
 from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
 from scrapy_freshness.crawl.threads import in_thread
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of, visit_under_way
+from scrapy_freshness.crawl.wishes import Wishes
 from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.model import CrawlState, PageRecord
 from scrapy_freshness.pacing.rate import ConstantRate
@@ -79,6 +80,15 @@ class Freshness:
             read_seen=self._read_seen,
         )
         self.wake: Callable[[], None] = lambda: None  #: tells the scheduler that a page may be due
+        self.wishes = Wishes(
+            self.planner,
+            self.journal,
+            clock,
+            crawler.stats,
+            note_updates=self.note_updates,
+            wake=lambda: self.wake(),
+        )
+        self.visits.ended = self.wishes.visited
         self.pings = self._new_pings() if config.ping_listen is not None else None
         # One thread: Python runs one at a time, and the crawl is to have its share.
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
@@ -133,7 +143,8 @@ class Freshness:
 
     def open(self) -> "Deferred[None]":
         """Take over what is known from the database; called by the scheduler."""
-        return self.journal.load(self._take_over).addCallbacks(self._opened, self._not_opened)
+        loaded = self.journal.load(self._take_over, self.clock.now())
+        return loaded.addCallbacks(self._opened, self._not_opened)
 
     def close(self) -> "Deferred[None]":
         """Write everything and close the database; called by the scheduler."""
@@ -165,13 +176,14 @@ class Freshness:
         return in_thread(self._background, work)
 
     def flush(self) -> None:
-        """Begin to write what was learned since the last flush."""
+        """Begin to write what was learned since the last flush, and to look for wishes."""
         now = self.clock.now()
         self.planner.settle(now)
         self.note_updates()
         done = self.journal.flush(self.state(now), now)
         if done is not None:
             done.addErrback(self._not_saved)
+        self.wishes.look()
 
     def note_updates(self) -> None:
         """Hand what the planner has learned to the journal, whose records are then up to date."""
@@ -306,6 +318,7 @@ class Freshness:
                 self.crawler.spidercls.name,
                 ", ".join(map(repr, loaded.other_spiders)),
             )
+        self.wishes.take(loaded.wishes)
         self.crawler.stats.set_value("freshness/pages", len(self.planner))
         logger.info(
             "Keeping %d pages fresh at %g fetches a second (%s)",

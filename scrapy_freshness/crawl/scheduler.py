@@ -215,6 +215,7 @@ class FreshnessScheduler(BaseScheduler):
             )
         except (MissingCallbackError, ValueError) as error:
             self._planner.suspend(visit)
+            self._freshness.wishes.visited(visit, "suspended")
             self._stats.inc_value("freshness/callback_missing")
             if str(error) not in self._missing_callbacks:
                 self._missing_callbacks.add(str(error))

@@ -59,6 +59,7 @@ def page_row(
         last_visit_id,
         clean(record.url),
         beliefs_text(record.beliefs),
+        optional(record.pinned_seconds),
     )
 
 

@@ -191,7 +191,7 @@ class Store:
 
     def save(self, spider_name: str, batch: Batch) -> None:
         """Write a batch, all or nothing; if a page occurs twice the last record counts."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             spider_id = numbers_of(connection, spider, {clean(spider_name)})[clean(spider_name)]
             self._writer.write(connection, spider_id, batch)
 
@@ -199,14 +199,14 @@ class Store:
         """Remove all pages of a URL or a host, and their visits; returns how many pages."""
         if (url is None) == (host is None):
             raise TypeError("give either url or host")
-        with self._writing() as connection:
+        with self.writing() as connection:
             if url is not None:
                 return maintenance.forget_url(connection, url)
             return maintenance.forget_host(connection, host or "")
 
     def adopt(self, old_spider: str, new_spider: str) -> int:
         """Give the pages of one spider to another, after a spider was renamed; returns how many pages."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             return maintenance.adopt(connection, old_spider, new_spider)
 
     def prune_visits(self, before: float) -> int:
@@ -216,7 +216,7 @@ class Store:
         """
         pruned = 0
         while True:
-            with self._writing() as connection:
+            with self.writing() as connection:
                 some = maintenance.prune_some_visits(connection, before)
                 more = maintenance.prune_some_signals(connection, before)
                 if not some and not more:
@@ -225,7 +225,8 @@ class Store:
             pruned += some
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that may write; for this room only."""
         with our_errors(self.database):
             if self._lock is not None:
                 self._lock.assure()
@@ -233,7 +234,7 @@ class Store:
                 yield connection
 
     def _spider_id(self, name: str) -> int:
-        with self._writing() as connection:
+        with self.writing() as connection:
             return numbers_of(connection, spider, {clean(name)})[clean(name)]
 
     def _upgrade(self, create: bool) -> None:
@@ -245,7 +246,7 @@ class Store:
                 _require_tables(connection, self.database)
         if not is_empty:
             self.lock()  # a crawl of an older version may be running
-        with self._writing() as connection:
+        with self.writing() as connection:
             migrations.upgrade(connection, str(self.database))
         self.unlock()
 

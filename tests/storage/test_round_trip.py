@@ -60,6 +60,7 @@ RECORD_FIELDS = {
     "polls": st.binary(max_size=80),
     "profiles": st.binary(max_size=3000),
     "beliefs": st.dictionaries(ANY_TEXT, FLOAT, max_size=3),
+    "pinned_seconds": st.none(),  # not the crawl's to write
 }
 RECORDS = st.builds(PageRecord, **RECORD_FIELDS)
 
