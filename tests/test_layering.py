@@ -33,8 +33,9 @@ MAY_IMPORT = {
     "simulator": GROUND | PURE | {"planning"},
     "storage": GROUND,
     "crawl": GROUND | PURE | {"planning", "storage"},
-    "dashboard": GROUND | {"storage"},
-    "commands": GROUND | PURE | {"planning", "simulator", "storage", "crawl", "dashboard"},
+    "insight": GROUND | PURE | {"planning", "storage"},
+    "dashboard": GROUND | PURE | {"planning", "simulator", "storage", "insight"},
+    "commands": GROUND | PURE | {"planning", "simulator", "storage", "crawl", "insight", "dashboard"},
     "__init__": {"crawl"},
 }
 ONLY_IN = {
@@ -45,6 +46,10 @@ ONLY_IN = {
     "lxml": {"signals"},
     "feedparser": {"signals"},
     "selectolax": {"content", "signals"},
+    "starlette": {"dashboard"},
+    "uvicorn": {"dashboard"},
+    "jinja2": {"dashboard"},
+    "re2": {"dashboard"},
 }
 #: What tells the time or does I/O has no place in the pure rooms and in what decides.
 CLOCKS = {"time", "datetime", "asyncio", "threading", "socket", "sqlite3"}

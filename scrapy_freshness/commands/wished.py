@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from scrapy_freshness.commands.context import Context
-from scrapy_freshness.commands.human import count, safe
 from scrapy_freshness.commands.lookup import pages_of
+from scrapy_freshness.insight.human import count, safe
 from scrapy_freshness.storage.inspection import crawling
 from scrapy_freshness.storage.page_reports import PageReport
 from scrapy_freshness.storage.store import Store

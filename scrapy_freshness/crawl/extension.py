@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from typing import Self, TypeVar
 from weakref import WeakValueDictionary
 
@@ -34,8 +35,9 @@ from scrapy_freshness.crawl.threads import in_thread
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of, visit_under_way
 from scrapy_freshness.crawl.wishes import Wishes
 from scrapy_freshness.errors import FreshnessError
-from scrapy_freshness.model import CrawlState, PageRecord
+from scrapy_freshness.model import CrawlState, FreshnessRecord, PageRecord
 from scrapy_freshness.pacing.rate import ConstantRate
+from scrapy_freshness.planning.assessment import Assessment
 from scrapy_freshness.planning.visits import compared, longest_pauses
 
 logger = logging.getLogger(__name__)
@@ -103,6 +105,7 @@ class Freshness:
         #: Id of an item or request on its way from the callback -> its visit; weak, as others may drop it.
         self.owners: WeakValueDictionary[int, PageVisit] = WeakValueDictionary()
         self._is_open = False
+        self._assessed_minute = 0  #: the last one in which it was asked how fresh the copies are
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -180,10 +183,28 @@ class Freshness:
         now = self.clock.now()
         self.planner.settle(now)
         self.note_updates()
+        self._assess(now)
         done = self.journal.flush(self.state(now), now)
         if done is not None:
             done.addErrback(self._not_saved)
         self.wishes.look()
+
+    def _assess(self, now: float) -> None:
+        """Once a minute, find out how fresh the copies are; it takes a moment, so a thread does it."""
+        minute = int(now // 60)
+        if minute == self._assessed_minute or len(self.planner) == 0:
+            return
+        self._assessed_minute = minute
+        price = self.planner.price
+
+        def note(found: Assessment | None) -> None:
+            if found is not None:
+                self.journal.note_freshness(FreshnessRecord(minute=minute, price=price, **asdict(found)))
+
+        self.in_background(self.planner.assessment(now)).addCallbacks(note, self._not_assessed)
+
+    def _not_assessed(self, failure: Failure) -> None:
+        logger.error("How fresh the copies are could not be told: %s", failure.getErrorMessage())
 
     def note_updates(self) -> None:
         """Hand what the planner has learned to the journal, whose records are then up to date."""

@@ -19,6 +19,7 @@ from scrapy_freshness.errors import StorageError
 from scrapy_freshness.model import (
     Batch,
     CrawlState,
+    FreshnessRecord,
     HostRecord,
     PageColumns,
     PageRecord,
@@ -119,6 +120,10 @@ class Journal:
         for page_id in page_ids:
             self._dropped.add(page_id)
             self._cache.pop(page_id, None)
+
+    def note_freshness(self, record: FreshnessRecord) -> None:
+        """Keep how fresh the copies are for the next flush."""
+        self._unsaved.freshness.append(record)
 
     def count_fetch(self, kind: str, now: float) -> None:
         """Count a fetch of any kind, for the budget's books."""
@@ -232,6 +237,7 @@ class Journal:
             groups=batch.groups | since.groups,
             sources=batch.sources + since.sources,
             signals=batch.signals + since.signals,
+            freshness=batch.freshness + since.freshness,
             subscriptions=batch.subscriptions | since.subscriptions,
             wishes=batch.wishes | since.wishes,
         )

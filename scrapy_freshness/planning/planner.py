@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, SignalSource, VisitRecord
+from scrapy_freshness.planning.assessment import Assessment, assessment_of
 from scrapy_freshness.planning.books import Books
 from scrapy_freshness.planning.fingerprints import FingerprintIndex
 from scrapy_freshness.planning.frontier import Frontier
@@ -363,6 +364,17 @@ class Planner:
     def take_groups(self) -> Mapping[str, bytes]:
         """What was learned of groups of pages since the last call, for the writer."""
         return self._learner.take_groups()
+
+    def assessment(self, now: float) -> Callable[[], Assessment | None]:
+        """How to find out how fresh the copies are; it may take a tenth of a second, in any thread."""
+        return assessment_of(
+            self.policy.model,
+            self._table,
+            now,
+            crawls_per_second=self._crawls_per_second,
+            min_interval=self._min_interval,
+            fetch_price=self._frontier.fetch_price,
+        )
 
     def price_problem(self) -> Callable[[], float] | None:
         """How to find what a fetch is worth by the schedule of all sources; it may take a second.

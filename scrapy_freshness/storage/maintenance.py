@@ -8,6 +8,7 @@ from scrapy_freshness.storage.rows import clean, host_name
 from scrapy_freshness.storage.schema import (
     crawl,
     fetch_count,
+    freshness_minute,
     host,
     page,
     page_detail,
@@ -32,6 +33,9 @@ _MOVE_COUNTS = (
     """INSERT INTO fetch_count (spider_id, minute, kind, fetches)
     SELECT :heir, minute, kind, fetches FROM fetch_count WHERE spider_id = :old
     ON CONFLICT (spider_id, minute, kind) DO UPDATE SET fetches = fetch_count.fetches + excluded.fetches""",
+    """INSERT INTO freshness_minute (spider_id, minute, freshness, uniform_freshness, pages, price)
+    SELECT :heir, minute, freshness, uniform_freshness, pages, price FROM freshness_minute
+    WHERE spider_id = :old ON CONFLICT (spider_id, minute) DO NOTHING""",
 )
 
 
@@ -63,7 +67,7 @@ def prune_some_signals(connection: Connection, before: float) -> int:
 
 def prune_counts(connection: Connection, before: float) -> None:
     """Remove the counts of minutes that ended before a time, and wishes that were granted before it."""
-    for table in (visit_count, fetch_count):
+    for table in (visit_count, fetch_count, freshness_minute):
         connection.execute(delete(table).where(table.c.minute < int(before // 60)))
     connection.execute(delete(wish).where(wish.c.done_at < before))
 
@@ -90,7 +94,7 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
     connection.execute(update(page_group).where(inherits).values(spider_id=heir))
     for table in (subscription, wish):
         connection.execute(update(table).where(table.c.spider_id == old).values(spider_id=heir))
-    for table in (visit_count, fetch_count, page_group):
+    for table in (visit_count, fetch_count, freshness_minute, page_group):
         connection.execute(delete(table).where(table.c.spider_id == old))
     has_state = select(func.count()).select_from(crawl).where(crawl.c.spider_id == heir)
     if not connection.scalar(has_state):

@@ -240,6 +240,18 @@ fetch_count = Table(
     PrimaryKeyConstraint("spider_id", "minute", "kind"),
 )
 
+freshness_minute = Table(
+    "freshness_minute",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("minute", BigInteger, nullable=False),
+    Column("freshness", Double, nullable=False),
+    Column("uniform_freshness", Double, nullable=False),
+    Column("pages", BigInteger, nullable=False),
+    Column("price", Double, nullable=False),
+    PrimaryKeyConstraint("spider_id", "minute"),
+)
+
 crawl = Table(
     "crawl",
     metadata,

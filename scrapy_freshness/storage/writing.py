@@ -1,6 +1,7 @@
 """Write one batch: what the crawl learned since the last flush."""
 
 from collections import Counter
+from dataclasses import astuple
 
 from sqlalchemy import Connection, Table, bindparam, delete, func, select, text, update
 
@@ -19,6 +20,7 @@ from scrapy_freshness.storage.rows import (
 from scrapy_freshness.storage.schema import (
     crawl,
     fetch_count,
+    freshness_minute,
     host,
     page,
     page_detail,
@@ -65,6 +67,12 @@ _count_fetches = upsert(
     fetch_count.c.keys(),
     ["spider_id", "minute", "kind"],
     ["fetches = fetch_count.fetches + excluded.fetches"],
+)
+_upsert_freshness = upsert(
+    freshness_minute,
+    freshness_minute.c.keys(),
+    ["spider_id", "minute"],
+    replacing(freshness_minute.c.keys()[2:]),
 )
 _insert_named = {
     table: BulkInsert(table, ["name"], "ON CONFLICT (name) DO NOTHING") for table in (spider, host)
@@ -187,6 +195,8 @@ def _count(connection: Connection, spider_id: int, batch: Batch) -> None:
     fetches = {(int(minute), clean(kind)): int(count) for (minute, kind), count in batch.fetches.items()}
     _count_visits(connection, [(spider_id, *key, count) for key, count in visits.items()])
     _count_fetches(connection, [(spider_id, *key, count) for key, count in fetches.items()])
+    minutes = {record.minute: astuple(record) for record in batch.freshness}
+    _upsert_freshness(connection, [(spider_id, *minute) for minute in minutes.values()])
 
 
 def _write_subscriptions(
