@@ -102,6 +102,17 @@ class Planner:
         """Visits that have begun and not ended."""
         return list(self._open.values())
 
+    @property
+    def at_hand(self) -> int:
+        """How many pages are chosen and wait for their visits."""
+        return len(self._stock)
+
+    def pages_by_status(self) -> dict[PageStatus, int]:
+        """How many pages stand where; those that were forgotten are suspended."""
+        counts = np.bincount(self._table.status[: len(self._table)], minlength=len(PageStatus)).tolist()
+        counts[PageStatus.SUSPENDED] -= len(self._forgotten)
+        return dict(zip(PageStatus, counts, strict=True))
+
     def load(
         self, pages: PageColumns, next_page_id: int, now: float, groups: Mapping[str, bytes] | None = None
     ) -> int:
