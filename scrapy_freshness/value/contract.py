@@ -43,6 +43,7 @@ class Beliefs:
     price: FloatArray | None = None  #: omega, what a fetch has to be worth now; the same for all, >= 0
     poll_bound: FloatArray | None = None  #: y/mu of a page that is polled for signals; nan for all others
     usual_wait: FloatArray | None = None  #: 1/mu, seconds that a page usually waits for a visit; likewise
+    pinned: FloatArray | None = None  #: seconds between visits that somebody wished for; nan for all others
 
     def __len__(self) -> int:
         return len(self.change_rate)
