@@ -332,7 +332,7 @@ class Freshness:
         return self.journal.read(page_ids).addCallbacks(note, self._not_saved)
 
     def _new_pings(self) -> Pings:
-        return Pings(
+        pings = Pings(
             self.crawler,
             self.config,
             self.clock,
@@ -343,6 +343,8 @@ class Freshness:
             note=self.journal.note_subscription,
             wake=lambda: self.wake(),
         )
+        self.listening.polls.advertised = pings.advertised
+        return pings
 
     def _take_over(self, loaded: Loaded) -> None:
         """Fill the planner; on the database's thread, before anything else uses it."""

@@ -245,6 +245,7 @@ def _report(look: Look, copy: int | None, now: float) -> Report:
         measurement=look,
         page_quality=look.page_quality,
         quality_gain=look.quality_gain,
+        poll=look.poll,
     )
 
 
