@@ -28,7 +28,6 @@ from shingling import page_versions
 
 from scrapy_freshness.content.measure import ContentOptions, measure_html
 from scrapy_freshness.content.shingles import words
-from scrapy_freshness.content.terms import term_hashes
 from scrapy_freshness.search.index import SearchIndex
 from scrapy_freshness.search.postings import Change
 from scrapy_freshness.search.scoring import SCORINGS, Scoring, TfIdf
@@ -65,7 +64,7 @@ class Site:
         """Index the next version of the page."""
         measured = measure_html(self.versions[number % len(self.versions)], options=OPTIONS)
         assert len(measured.sketch)
-        terms = self.workload.terms_in(term_hashes(measured.passages[0].text))
+        terms = self.workload.terms_in(measured.passages[0].text)
         return self.index.refresh(0, terms)
 
 

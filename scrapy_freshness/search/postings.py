@@ -84,7 +84,7 @@ class Postings:
         """Take over the present terms of a page; `NO_TERMS` if it is gone."""
         if page >= len(self._start):
             self._add_pages(page)
-        change = _change(page, self.of(page), new)
+        change = change_of(page, self.of(page), new)
         before, after = change.tf
         self.df[change.terms[before == 0]] += 1
         self.df[change.terms[after == 0]] -= 1
@@ -186,8 +186,8 @@ def _room_for(count: int) -> int:
     return -(-count // step) * step
 
 
-def _change(page: int, old: PageTerms, new: PageTerms) -> Change:
-    """Both sets of terms, joined."""
+def change_of(page: int, old: PageTerms, new: PageTerms) -> Change:
+    """What becomes of a page that had other terms: both sets of them, joined."""
     terms = np.concatenate((old.terms, new.terms))
     order = terms.argsort(kind="stable")
     terms = terms.take(order)
