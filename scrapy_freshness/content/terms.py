@@ -17,7 +17,7 @@ but such words still has terms.
 """
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 
 import numpy as np
@@ -115,3 +115,22 @@ def term_hash(term: str) -> int:
     if not (length == 1 or (length == 2 and len(hashes) == 3)):
         raise ValueError(f"a term is one word, got {term[:100]!r}")
     return int(hashes[-1])
+
+
+def hashes_of_terms(terms: Sequence[str]) -> NDArray[np.uint64]:
+    """Hashes of many terms, a hundred times as fast as one by one.
+
+    >>> hashes_of_terms(["rain", "東京"]).tolist() == [term_hash("rain"), term_hash("東京")]
+    True
+    """
+    is_pair = np.array([len(term) == 2 and all(map(is_unspaced, term)) for term in terms], np.bool_)
+    hashes = np.empty(len(terms), np.uint64)
+    for which, hashed in ((is_pair, pair_hashes), (~is_pair, word_hashes)):
+        (places,) = which.nonzero()
+        for start in range(0, len(places), 1_000):  # short enough for powers that are there already
+            some = places[start : start + 1_000]
+            found = hashed(normalised("\n".join(terms[place] for place in some.tolist())))
+            if len(found) != len(some):  # one of them is not one term: say which
+                found = np.array([term_hash(terms[place]) for place in some.tolist()], np.uint64)
+            hashes[some] = found
+    return hashes

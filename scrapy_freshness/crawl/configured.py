@@ -1,5 +1,7 @@
 """Parts of a crawl that the settings alone describe."""
 
+from scrapy.utils.misc import load_object
+
 from scrapy_freshness.config import Config, setting_name
 from scrapy_freshness.content.measure import ContentOptions
 from scrapy_freshness.content.text import check_selector
@@ -9,6 +11,9 @@ from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import PolicyOptions, policy_named
 from scrapy_freshness.planning.visits import Upkeep
+from scrapy_freshness.search.scoring import SCORINGS, Scoring
+
+_SCORING_PARTS = ("name", "uses_links", "base", "weight", "query_score")
 
 
 def content_options(config: Config) -> ContentOptions:
@@ -26,6 +31,24 @@ def content_options(config: Config) -> ContentOptions:
         include=config.include_css,
         exclude=config.exclude_css,
     )
+
+
+def scoring_of(config: Config) -> Scoring:
+    """How results of queries are ranked: by name, or by a class of the user's that is a `Scoring`."""
+    name = config.query_scoring
+    if name in SCORINGS:
+        return SCORINGS[name]
+    try:
+        made: Scoring = load_object(name)()
+    except (ValueError, NameError, ImportError, TypeError) as error:
+        raise ConfigError(
+            f"{setting_name('query_scoring')} cannot be {name!r}: choose one of {', '.join(SCORINGS)},"
+            f" or name a class like 'project.scoring.Mine' ({error})"
+        ) from None
+    missing = [each for each in _SCORING_PARTS if not hasattr(made, each)]
+    if missing:
+        raise ConfigError(f"{setting_name('query_scoring')}: {name} has no {', '.join(missing)}")
+    return made
 
 
 def upkeep_of(config: Config) -> Upkeep:

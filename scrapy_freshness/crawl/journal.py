@@ -22,9 +22,11 @@ from scrapy_freshness.model import (
     HostRecord,
     PageColumns,
     PageRecord,
+    QueryTerms,
     SignalRecord,
     SourceRecord,
     Subscription,
+    TermMaps,
     VisitRecord,
     WaitingSignals,
 )
@@ -45,6 +47,9 @@ class Loaded:
     sources: list[SourceRecord]
     waiting: WaitingSignals
     subscriptions: list[Subscription]
+    queries: QueryTerms
+    query_version: tuple[int, float]
+    maps: TermMaps | None
     state: CrawlState | None
     next_page_id: int
     other_spiders: list[str]
@@ -69,6 +74,11 @@ class Journal:
     @property
     def unsaved_visits(self) -> int:
         return len(self._unsaved.visits)
+
+    @property
+    def store(self) -> Store:
+        """The database, for reading from another thread; StorageError if it is not open."""
+        return self._opened_store()
 
     def open(self) -> None:
         """Open, migrate and lock the database; blocks, so it is called before the crawl begins."""
@@ -100,6 +110,10 @@ class Journal:
     def note_groups(self, groups: Mapping[str, bytes]) -> None:
         """Keep what was learned of groups of pages for the next flush."""
         self._unsaved.groups.update(groups)
+
+    def note_maps(self, maps: TermMaps) -> None:
+        """Keep maps from scores to ranks for the next flush."""
+        self._unsaved.maps = maps
 
     def note_subscription(self, token: str, subscription: Subscription | None) -> None:
         """Keep a subscription as it is now for the next flush; None if it has ended."""
@@ -203,6 +217,7 @@ class Journal:
             sources=batch.sources + since.sources,
             signals=batch.signals + since.signals,
             subscriptions=batch.subscriptions | since.subscriptions,
+            maps=since.maps or batch.maps,
         )
         return failure
 
@@ -219,6 +234,8 @@ class Journal:
 
     def _load(self, take_over: Callable[[Loaded], None]) -> Loaded:
         store = self._opened_store()
+        query_version = store.query_version()  # before they are read: what comes meanwhile is noticed later
+        queries = store.load_queries()
         loaded = Loaded(
             store.load_pages(self._spider),
             store.load_hosts(),
@@ -226,6 +243,9 @@ class Journal:
             store.load_sources(self._spider),
             store.load_waiting_signals(self._spider),
             store.load_subscriptions(self._spider),
+            queries,
+            query_version,
+            store.load_maps(self._spider) if len(queries.term_id) else None,
             store.load_state(self._spider),
             store.next_page_id(self._spider),
             [name for name in store.spiders() if name != self._spider],

@@ -90,6 +90,9 @@ class Report:
     heard: Heard = NOTHING_HEARD  #: signals since the visit before; the planner's part
     page_quality: float | None = None  #: what searchers find on the page; None: not measured
     quality_gain: float | None = None  #: what they gain by the visit, 0 if nothing; None: not measured
+    terms: bytes | None = None  #: search.packed, of the content; None: as before
+    touched: bytes | None = None  #: search.touched; None: nothing that they notice
+    links: bytes | None = None  #: search.links; None: as before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +136,7 @@ def updated_record(
     after.status = _LEFT.get(report.outcome, record.status)
     after.failures = record.failures + 1
     if after.status in _LEFT.values():
+        after.terms = after.links = b""  # nobody finds it any more
         if after.status is not record.status:
             after.failures = 1
         first = max(upkeep.gone_recheck_seconds, usual_wait_seconds)
@@ -292,6 +296,12 @@ def _after_content(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRe
         after.content_hash = report.measurement.content_hash
     if report.body_hash is not None:
         after.body_hash = report.body_hash
+    if report.terms is not None:
+        after.terms = report.terms
+    if report.touched is not None:
+        after.touched = report.touched
+    if report.links is not None:
+        after.links = report.links
     if report.outcome is not Outcome.NOT_MODIFIED:
         after.etag, after.last_modified = report.etag, report.last_modified
     return after

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.content.terms import term_hash, term_hashes
+from scrapy_freshness.content.terms import hashes_of_terms, term_hash, term_hashes
 
 FloatArray = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class Workload:
     def of(cls, frequencies: Mapping[str, float]) -> "Workload":
         """Number the terms of a workload, such as `content.terms.term_frequencies` makes."""
         terms = list(frequencies)
-        hashes = np.array([term_hash(term) for term in terms], np.uint64)
+        hashes = hashes_of_terms(terms)
         order = np.argsort(hashes)
         if np.any(hashes[order][1:] == hashes[order][:-1]):
             raise ValueError("a workload has every term once, and two of these are the same")

@@ -1,6 +1,6 @@
 """The door to the database for the crawl and the commands; records in, records out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
@@ -14,13 +14,16 @@ from scrapy_freshness.model import (
     HostRecord,
     PageColumns,
     PageRecord,
+    QueryTerms,
     SourceRecord,
     Subscription,
+    TermMaps,
     WaitingSignals,
 )
-from scrapy_freshness.storage import locks, maintenance, migrations, reading, signal_rows
+from scrapy_freshness.storage import locks, maintenance, migrations, query_rows, reading, signal_rows
 from scrapy_freshness.storage.database import Database
 from scrapy_freshness.storage.failures import our_errors
+from scrapy_freshness.storage.query_rows import StoredTerms
 from scrapy_freshness.storage.rows import clean
 from scrapy_freshness.storage.schema import spider
 from scrapy_freshness.storage.writing import BatchWriter, numbers_of
@@ -159,6 +162,33 @@ class Store:
         with self.reading() as connection:
             return reading.load_subscriptions(connection, spider_name)
 
+    def load_queries(self) -> QueryTerms:
+        """All terms that searchers ask for."""
+        with self.reading() as connection:
+            return query_rows.load_queries(connection)
+
+    def query_version(self) -> tuple[int, float]:
+        """Another pair of numbers after queries were imported."""
+        with self.reading() as connection:
+            return query_rows.log_version(connection)
+
+    def load_maps(self, spider_name: str) -> TermMaps | None:
+        """The maps from scores to ranks of a spider's pages; None if there are none yet."""
+        with self.reading() as connection:
+            return query_rows.load_maps(connection, reading.number_of(spider, clean(spider_name)))
+
+    @contextmanager
+    def stored_terms(self, spider_name: str | None) -> Iterator[Iterator[list[StoredTerms]]]:
+        """What pages of a spider (None: all) have of what searchers ask for, some pages at a time."""
+        with self.reading() as connection:
+            own = None if spider_name is None else reading.number_of(spider, clean(spider_name))
+            yield query_rows.stored_terms(connection, own)
+
+    def stored_terms_bytes(self, spider_name: str) -> int:
+        """How much that is, in bytes."""
+        with self.reading() as connection:
+            return query_rows.stored_bytes(connection, reading.number_of(spider, clean(spider_name)))
+
     def load_state(self, spider_name: str) -> CrawlState | None:
         """What the last crawl of a spider said about itself."""
         with self.reading() as connection:
@@ -194,6 +224,28 @@ class Store:
         with self._writing() as connection:
             spider_id = numbers_of(connection, spider, {clean(spider_name)})[clean(spider_name)]
             self._writer.write(connection, spider_id, batch)
+
+    def add_queries(
+        self, digest: str, name: str, imported_at: float, counted: Iterable[tuple[int, Mapping[str, float]]]
+    ) -> int | None:
+        """Add a log of queries, all or nothing; returns how many, None if this log was added before.
+
+        *counted* are numbers of queries, each with the frequencies of their terms; a log may come in parts.
+        """
+        with self._writing() as connection:
+            if query_rows.is_imported(connection, digest):
+                return None
+            total = 0
+            for queries, frequencies in counted:
+                total += queries
+                query_rows.add_frequencies(connection, frequencies)
+            query_rows.note_log(connection, digest, name, imported_at, total)
+            return total
+
+    def clear_queries(self) -> int:
+        """Forget all queries and the index of them; returns how many terms there were."""
+        with self._writing() as connection:
+            return query_rows.clear(connection)
 
     def forget(self, *, url: str | None = None, host: str | None = None) -> int:
         """Remove all pages of a URL or a host, and their visits; returns how many pages."""

@@ -6,6 +6,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, func, select, text,
 
 from scrapy_freshness.model import Batch, CrawlState, PageRecord, Subscription, VisitRecord
 from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, replacing, upsert
+from scrapy_freshness.storage.query_rows import write_maps
 from scrapy_freshness.storage.rows import (
     clean,
     detail_row,
@@ -99,6 +100,8 @@ class BatchWriter:
             groups = {clean(name): state for name, state in batch.groups.items()}
             _upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
             _write_subscriptions(connection, spider_id, batch.subscriptions)
+            if batch.maps is not None:
+                write_maps(connection, spider_id, batch.maps)
             if batch.state is not None:
                 _upsert_state(connection, [_state_row(spider_id, batch.state)])
         except BaseException:
