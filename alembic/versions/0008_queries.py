@@ -5,7 +5,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0008"
-down_revision = "0005"
+down_revision = "0007"
 branch_labels = None
 depends_on = None
 
@@ -18,14 +18,6 @@ def upgrade() -> None:
         sa.Column("frequency", sa.Double, nullable=False),
         sa.UniqueConstraint("term", name="uq_query_term_term"),
         sqlite_autoincrement=True,
-    )
-    op.create_table(
-        "query_log",
-        sa.Column("digest", sa.Text, nullable=False),
-        sa.Column("name", sa.Text, nullable=False),
-        sa.Column("imported_at", sa.Double, nullable=False),
-        sa.Column("queries", sa.BigInteger, nullable=False),
-        sa.PrimaryKeyConstraint("digest", name="pk_query_log"),
     )
     op.create_table(
         "query_index",

@@ -9,18 +9,20 @@ from sqlalchemy import Connection, ScalarSelect, delete, func, select
 from scrapy_freshness.model import QueryTerms, TermMaps
 from scrapy_freshness.storage.bulk import BulkInsert, upsert
 from scrapy_freshness.storage.rows import clean, number
-from scrapy_freshness.storage.schema import page, page_detail, query_index, query_log, query_map, query_term
+from scrapy_freshness.storage.schema import import_file, page, page_detail, query_index, query_map, query_term
 
 #: Pages whose terms are in memory at a time.
 CHUNK = 4_000
 
+#: Kind of these imports.
+KIND = "queries"
+_IS_OURS = import_file.c.kind == KIND
 _add_terms = upsert(
     query_term,
     ["term", "frequency"],
     ["term"],
     ["frequency = query_term.frequency + excluded.frequency"],
 )
-_insert_log = BulkInsert(query_log, query_log.c.keys())
 _insert_maps = BulkInsert(query_map, query_map.c.keys())
 _insert_index = BulkInsert(query_index, query_index.c.keys())
 
@@ -40,17 +42,6 @@ def add_frequencies(connection: Connection, frequencies: Mapping[str, float]) ->
     _add_terms(connection, sorted(rows.items()))
 
 
-def is_imported(connection: Connection, digest: str) -> bool:
-    """Whether a log was imported before."""
-    known = select(func.count()).select_from(query_log).where(query_log.c.digest == digest)
-    return bool(connection.scalar(known))
-
-
-def note_log(connection: Connection, digest: str, name: str, imported_at: float, queries: int) -> None:
-    """A log has been imported."""
-    _insert_log(connection, [(digest, clean(name), number(imported_at), int(queries))])
-
-
 def load_queries(connection: Connection) -> QueryTerms:
     """All terms that anybody asks for."""
     query = select(query_term).where(query_term.c.frequency > 0).order_by(query_term.c.id)
@@ -63,10 +54,11 @@ def load_queries(connection: Connection) -> QueryTerms:
     )
 
 
-def log_version(connection: Connection) -> tuple[int, float]:
-    """Logs imported so far, and when the last was: another pair if there is something new."""
-    row = connection.execute(select(func.count(), func.max(query_log.c.imported_at))).one()
-    return int(row[0]), float(row[1] or 0.0)
+def version(connection: Connection) -> tuple[int, float]:
+    """Files of queries that were imported, and when the last of them was: another pair if there are more."""
+    query = select(func.count(), func.max(import_file.c.updated_at)).where(_IS_OURS)
+    count, updated_at = connection.execute(query).one()
+    return int(count), float(updated_at or 0.0)
 
 
 def clear(connection: Connection) -> int:
@@ -74,8 +66,9 @@ def clear(connection: Connection) -> int:
     is_read = page_detail.c.terms.is_not(None) | page_detail.c.touched.is_not(None)
     is_read |= page_detail.c.links.is_not(None)
     connection.execute(page_detail.update().where(is_read).values(terms=None, touched=None, links=None))
-    for table in (query_map, query_index, query_log):
+    for table in (query_map, query_index):
         connection.execute(delete(table))
+    connection.execute(delete(import_file).where(_IS_OURS))
     return connection.execute(delete(query_term)).rowcount
 
 

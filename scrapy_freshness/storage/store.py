@@ -1,9 +1,9 @@
 """The door to the database for the crawl and the commands; records in, records out."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from sqlalchemy import Connection, Engine
 
@@ -12,6 +12,7 @@ from scrapy_freshness.model import (
     Batch,
     CrawlState,
     HostRecord,
+    ImportProgress,
     PageColumns,
     PageRecord,
     QueryTerms,
@@ -20,13 +21,23 @@ from scrapy_freshness.model import (
     TermMaps,
     WaitingSignals,
 )
-from scrapy_freshness.storage import locks, maintenance, migrations, query_rows, reading, signal_rows
+from scrapy_freshness.storage import (
+    import_rows,
+    locks,
+    maintenance,
+    migrations,
+    query_rows,
+    reading,
+    signal_rows,
+)
 from scrapy_freshness.storage.database import Database
 from scrapy_freshness.storage.failures import our_errors
 from scrapy_freshness.storage.query_rows import StoredTerms
 from scrapy_freshness.storage.rows import clean
 from scrapy_freshness.storage.schema import spider
 from scrapy_freshness.storage.writing import BatchWriter, numbers_of
+
+T = TypeVar("T")
 
 
 class Store:
@@ -170,7 +181,7 @@ class Store:
     def query_version(self) -> tuple[int, float]:
         """Another pair of numbers after queries were imported."""
         with self.reading() as connection:
-            return query_rows.log_version(connection)
+            return query_rows.version(connection)
 
     def load_maps(self, spider_name: str) -> TermMaps | None:
         """The maps from scores to ranks of a spider's pages; None if there are none yet."""
@@ -188,6 +199,11 @@ class Store:
         """How much that is, in bytes."""
         with self.reading() as connection:
             return query_rows.stored_bytes(connection, reading.number_of(spider, clean(spider_name)))
+
+    def load_imports(self, kind: str) -> list[ImportProgress]:
+        """How far files of a kind (clicks, ...) have been imported."""
+        with self.reading() as connection:
+            return import_rows.load_imports(connection, kind)
 
     def load_state(self, spider_name: str) -> CrawlState | None:
         """What the last crawl of a spider said about itself."""
@@ -225,27 +241,25 @@ class Store:
             spider_id = numbers_of(connection, spider, {clean(spider_name)})[clean(spider_name)]
             self._writer.write(connection, spider_id, batch)
 
-    def add_queries(
-        self, digest: str, name: str, imported_at: float, counted: Iterable[tuple[int, Mapping[str, float]]]
-    ) -> int | None:
-        """Add a log of queries, all or nothing; returns how many, None if this log was added before.
-
-        *counted* are numbers of queries, each with the frequencies of their terms; a log may come in parts.
-        """
-        with self._writing() as connection:
-            if query_rows.is_imported(connection, digest):
-                return None
-            total = 0
-            for queries, frequencies in counted:
-                total += queries
-                query_rows.add_frequencies(connection, frequencies)
-            query_rows.note_log(connection, digest, name, imported_at, total)
-            return total
-
     def clear_queries(self) -> int:
         """Forget all queries and the index of them; returns how many terms there were."""
         with self._writing() as connection:
             return query_rows.clear(connection)
+
+    def save_import(self, progress: ImportProgress, write: Callable[[Connection], T]) -> T:
+        """Write what a part of a file said together with how far it has been read, all or nothing.
+
+        A crawl may go on meanwhile: what *write* does should take a fraction of a second.
+        """
+        number = progress.import_id
+        try:
+            with self._writing() as connection:
+                written = write(connection)
+                import_rows.write_import(connection, progress)
+                return written
+        except BaseException:
+            progress.import_id = number  # it may be of the transaction that was undone
+            raise
 
     def forget(self, *, url: str | None = None, host: str | None = None) -> int:
         """Remove all pages of a URL or a host, and their visits; returns how many pages."""

@@ -31,8 +31,12 @@ from scrapy_freshness.storage.schema import (
 )
 from scrapy_freshness.storage.signal_rows import write_signals
 
-# What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages.
-_FIXED = {"page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"}
+# What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages. Its
+# importance is written by imports, also while a crawl runs, which knows an older one.
+_FIXED = {
+    *("page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"),
+    *("importance", "importance_from", "found_on"),
+}
 
 _upsert_pages = upsert(
     page,
@@ -130,8 +134,8 @@ class BatchWriter:
         _upsert_pages(
             connection,
             [
-                page_row(record, spider_id, host_ids[record.host], last_visits.pop(record.page_id, None))
-                for record in pages.values()
+                page_row(record, spider_id, host_ids[record.host], last_visits.pop(page_id, None))
+                for page_id, record in sorted(pages.items())  # imports lock pages in the same order
             ],
         )
         _upsert_details(connection, [detail_row(record) for record in pages.values()])

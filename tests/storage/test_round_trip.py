@@ -38,7 +38,7 @@ RECORD_FIELDS = {
     "status": st.sampled_from(PageStatus),
     "kind": st.sampled_from(PageKind),
     "priority": INT64,
-    "importance": FLOAT,
+    "importance": st.just(2.5),  # as when the page was found: see below
     "discovered_at": st.just(5.0),
     "last_visit_at": st.none() | FLOAT,
     "last_change_at": st.none() | FLOAT,
@@ -60,6 +60,8 @@ RECORD_FIELDS = {
     "polls": st.binary(max_size=80),
     "profiles": st.binary(max_size=3000),
     "beliefs": st.dictionaries(ANY_TEXT, FLOAT, max_size=3),
+    "found_on": st.just(2**40),
+    "in_links": COUNT,
 }
 RECORDS = st.builds(PageRecord, **RECORD_FIELDS)
 
@@ -90,6 +92,15 @@ def test_a_record_comes_back_as_the_rules_say(store: Store, record: PageRecord) 
     assert {type(getattr(loaded, field.name)) for field in fields(loaded)} <= {
         *(int, float, str, bytes, bool, dict, type(None), PageStatus, PageKind)
     }
+
+
+def test_the_importance_of_a_known_page_is_left_to_imports(store: Store) -> None:
+    store.save("quotes", Batch(pages=[page(1, importance=float("nan")), page(2, importance=3.0)]))
+    store.save("quotes", Batch(pages=[page(1, importance=5.0), page(2, importance=5.0, found_on=1)]))
+    found = {record.page_id: record for record in store.load_records([1, 2])}
+
+    assert [found[number].importance for number in (1, 2)] == [1.0, 3.0]
+    assert found[2].found_on is None
 
 
 @every_example_in_the_same_store
