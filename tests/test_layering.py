@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "planning": NUMBERS | PURE,
     "simulator": GROUND | PURE | {"planning"},
     "storage": GROUND,
-    "imports": GROUND | {"signals", "estimation", "storage"},
+    "imports": GROUND | {"content", "signals", "estimation", "storage"},
     "crawl": GROUND | PURE | {"planning", "storage"},
     "dashboard": GROUND | {"storage"},
     "commands": GROUND | PURE | {"planning", "simulator", "storage", "imports", "crawl", "dashboard"},

@@ -16,6 +16,7 @@ from scrapy_freshness.commands.context import Context, whole_number
 from scrapy_freshness.commands.lookup import pages_of
 from scrapy_freshness.commands.outlook import Terms
 from scrapy_freshness.commands.rows import Row, assess, row_of
+from scrapy_freshness.commands.searchers_view import searchers_view
 from scrapy_freshness.commands.sheet import print_page
 from scrapy_freshness.content.profiles import unpack
 from scrapy_freshness.estimation.history import observations
@@ -50,7 +51,8 @@ def run(context: Context, options: argparse.Namespace) -> None:
             visits = page_visits(store, record.page_id, max(options.visits, MOST_VISITS))
             signals = page_signals(store, record.page_id, options.visits)
             page = everything(record, spiders[record.page_id], host, visits[: options.visits], signals)
-            pages.append(page | {"hourly_changes": hourly_changes(visits)})
+            noticed = searchers_view(store, context.config, record, spiders[record.page_id])
+            pages.append(page | {"hourly_changes": hourly_changes(visits), "searchers": noticed})
         assess(pages, partial(Terms.of, store, context.config), now)
     if context.as_json:
         context.print_json({"now": now, "pages": pages})

@@ -29,7 +29,7 @@ from scrapy_freshness.search.workload import PageTerms
 logger = logging.getLogger(__name__)
 
 #: Pages that are read for terms before maps are fitted again: so many, and this share of all of them.
-_REFIT_PAGES = 64
+_REFIT_PAGES = 32
 _REFIT_SHARE = 0.5
 
 

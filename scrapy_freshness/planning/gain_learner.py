@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float64]
 #: Beliefs in which the sums of `RefreshSums` are kept.
 _SUMS = ("gain_refreshes", "gain_seconds", "gain_sum", "gain_squares")
 #: Names under which is kept what pages have in common.
-_POOL, _LINEAR_POOL = '["gains"]', '["gains-linear"]'
+POOL, _LINEAR_POOL = '["gains"]', '["gains-linear"]'
 #: Changes for which what is known of alike pages counts, beside those of the page.
 _PRIOR_CHANGES = 1.0
 #: Least and largest weight: nobody is forgotten, and nobody takes it all.
@@ -59,15 +59,15 @@ class GainRecorder(AroundRates):
 
     def take_groups(self) -> Mapping[str, bytes]:
         """Those of the inner learner, and the pool if it has grown."""
-        own = {_POOL: self.pool.packed()} if self._has_new else {}
+        own = {POOL: self.pool.packed()} if self._has_new else {}
         self._has_new = False
         return {**self._rates.take_groups(), **own}
 
     def restore(self, groups: Mapping[str, bytes]) -> None:
         """Go on where an earlier run ended."""
         super().restore(groups)
-        if _POOL in groups:
-            self.pool.restore(groups[_POOL])
+        if POOL in groups:
+            self.pool.restore(groups[POOL])
 
     def _recorded(self, pages: Sequence[PageRecord], rate: FloatArray) -> Columns:
         gained, waited = _kept(pages, "quality_gain"), _kept(pages, "waited_seconds")

@@ -1,11 +1,13 @@
 """What are refreshes worth to searchers?  Scores before and after, valued by the maps of all terms."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_freshness.search.attention import looks
 from scrapy_freshness.search.impact import Impact
 from scrapy_freshness.search.postings import Change
 from scrapy_freshness.search.rank_maps import RankMaps
@@ -39,8 +41,9 @@ class Meter:
         self, frequency: FloatArray, scoring: Scoring, maps: RankMaps, df: NDArray[np.int64], pages: int
     ) -> None:
         self._scoring = scoring
-        self.worth = frequency * scoring.weight(df, pages)
-        self._impact = Impact(maps, self.worth)
+        self._maps = maps
+        self._worth = frequency * scoring.weight(df, pages)
+        self._impact = Impact(maps, self._worth)
 
     def gain(self, change: Change, links: float) -> float:
         """Delta Q_A of a refresh, >= 0; *links* are those to the page."""
@@ -81,3 +84,20 @@ class Meter:
     ) -> FloatArray:
         """What searchers find by each of some postings: looks times scores."""
         return self._impact.found(terms, self._scoring.base(tf.astype(np.float64), length, links))
+
+    def qualities(self) -> FloatArray:
+        """What searchers find by each term, on all pages together, by the maps alone.
+
+        Ranks are taken one by one up to the tenth, and by some of those beyond.
+        """
+        ends = np.unique(np.append(np.arange(10), np.geomspace(10, 1e9, 200).round()))
+        total = np.zeros(len(self._worth))
+        terms = np.arange(len(total))
+        for first, last in pairwise(ends.tolist()):
+            if not np.any(self._maps.results > first):
+                break
+            middle = np.minimum((first + 1 + last) / 2, np.maximum(self._maps.results, 1.0))
+            ranks = np.clip(self._maps.results - first, 0.0, last - first)
+            total += ranks * looks(middle) * self._maps.score(terms, middle)
+        qualities: FloatArray = total * self._worth
+        return qualities
