@@ -10,6 +10,7 @@ from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import PolicyOptions, policy_named
+from scrapy_freshness.planning.visited import BeforeLearning
 from scrapy_freshness.planning.visits import Upkeep
 from scrapy_freshness.search.scoring import SCORINGS, Scoring
 
@@ -64,7 +65,7 @@ def upkeep_of(config: Config) -> Upkeep:
     )
 
 
-def new_planner(config: Config, upkeep: Upkeep) -> Planner:
+def new_planner(config: Config, upkeep: Upkeep, before_learning: BeforeLearning) -> Planner:
     """A planner that knows no pages yet, with the policy and the estimators that the settings name."""
     policy = policy_named(config.policy, PolicyOptions.of(config))
     return Planner(
@@ -74,4 +75,5 @@ def new_planner(config: Config, upkeep: Upkeep) -> Planner:
         upkeep=upkeep,
         crawls_per_second=config.budget_per_second,
         min_interval=config.min_interval_seconds,
+        before_learning=before_learning,
     )

@@ -65,12 +65,12 @@ class Freshness:
         self.slots = DownloadSlots(crawler)
         self.content = content_options(config)
         self._upkeep = upkeep_of(config)
-        self.planner = new_planner(config, self._upkeep)
-        self.errands = Errands(self.planner.finish)
         self.journal = Journal(config.database_url, crawler.spidercls.name, config.cache_pages)
         self.searchers = Searchers(
             crawler, clock, self.journal, scoring_of(config), in_background=self.in_background
         )
+        self.planner = new_planner(config, self._upkeep, self.searchers.settle)
+        self.errands = Errands(self.planner.finish)
         self.visits = Visits(crawler, self.planner, clock, self.errands, self.searchers.measure)
         self.listening = Listening(
             crawler,

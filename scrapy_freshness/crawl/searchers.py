@@ -4,10 +4,11 @@ Without imported queries nothing is read, measured or kept.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from scrapy.crawler import Crawler
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -18,8 +19,8 @@ from scrapy_freshness.crawl.fitting import Fit, fit
 from scrapy_freshness.crawl.journal import Journal, Loaded
 from scrapy_freshness.crawl.visiting import PageVisit
 from scrapy_freshness.model import Outcome, PageRecord, QueryTerms, TermMaps
-from scrapy_freshness.planning.visits import Report
-from scrapy_freshness.search.asked import AskedTerms, ReadTerms
+from scrapy_freshness.planning.visits import Report, note_gain
+from scrapy_freshness.search.asked import AskedTerms, ReadTerms, TermIds, is_read
 from scrapy_freshness.search.links import InLinks, pack_links
 from scrapy_freshness.search.meter import Meter
 from scrapy_freshness.search.scoring import Scoring
@@ -44,6 +45,17 @@ class Index:
 
     def links_to(self, record: PageRecord) -> float:
         return 0.0 if self.links is None else self.links.of_one(record.fingerprint)
+
+
+class _Unmeasured(NamedTuple):
+    """What is needed to measure what a visit gained."""
+
+    by: Index
+    before: bytes  #: what was kept of the page; empty if it was not read
+    after: TermIds
+    terms: PageTerms | None  #: if the quality of the page is wanted
+    links: float
+    at: float
 
 
 class Searchers:
@@ -72,6 +84,7 @@ class Searchers:
         self._index: Index | None = None
         self._version = (0, 0.0)  #: of the imported queries
         self._read_since_fit = 0
+        self._unmeasured: dict[int, _Unmeasured] = {}  #: by page id, until the planner learns from the visits
         self._is_looking = self._is_fitting = False
         self._is_closed = False
 
@@ -114,7 +127,7 @@ class Searchers:
         return ReadTerms(asked, asked.workload.terms_in(prose[0] if len(prose) == 1 else "\n".join(prose)))
 
     def measure(self, page: PageVisit, report: Report) -> None:
-        """Add to a report what its visit is worth to searchers, and what is kept of the page for them."""
+        """Add to a report what is kept of the page for searchers; what they gain is measured by `settle`."""
         index, record = self._index, page.visit.record
         if index is None or record.kind.is_polled:
             return
@@ -127,26 +140,58 @@ class Searchers:
         if page.terms.asked is not index.asked:  # queries were imported while the page was on its way
             index = Index(page.terms.asked)
         terms = page.terms.terms
-        report.terms = index.asked.kept(terms)
+        by_ids = index.asked.by_ids(terms)
+        report.terms = by_ids.packed(index.asked.generation)
         self._read_since_fit += 1
         self._crawler.stats.inc_value("freshness/queries/pages_read")
-        if index.meter is not None:
-            self._gain(index, index.meter, record, terms, report)
+        if index.meter is not None and report.outcome.saw_content:
+            self._unmeasured[record.page_id] = _Unmeasured(
+                by=index,
+                before=record.terms if is_read(record.terms) else b"",
+                after=by_ids,
+                # At the first visit, the second, the fourth, ...: needed only while little else is known.
+                terms=terms if record.visits & (record.visits + 1) == 0 else None,
+                links=index.links_to(record),
+                at=report.at,
+            )
         self._refit_if_due()
 
-    def _gain(self, index: Index, meter: Meter, record: PageRecord, terms: PageTerms, report: Report) -> None:
-        links = index.links_to(record)
-        change = index.asked.change(record.terms, terms)
-        if change is not None:
-            parts = meter.parts(change, links)
-            report.quality_gain = float(parts.gain.sum())
-            if report.quality_gain > 0:
-                ids = index.asked.term_id.take(parts.term)
-                report.touched = pack_touched(report.at, ids, parts.gain)
+    def settle(self, records: Sequence[PageRecord]) -> None:
+        """Measure what the last visits of pages gained: many together take a quarter of the time."""
+        waiting: dict[int, list[tuple[PageRecord, _Unmeasured]]] = {}
+        for record in records if self._unmeasured else ():
+            read = self._unmeasured.pop(record.page_id, None)
+            if read is not None:
+                waiting.setdefault(id(read.by), []).append((record, read))
+        for same_index in waiting.values():
+            self._measure_gains([(record, read) for record, read in same_index if read.before])
+            self._measure_qualities([(record, read) for record, read in same_index if read.terms is not None])
+
+    def _measure_gains(self, pages: list[tuple[PageRecord, "_Unmeasured"]]) -> None:
+        if not pages:
+            return
+        index = pages[0][1].by
+        assert index.meter is not None
+        moves = index.asked.moves([read.before for _, read in pages], [read.after for _, read in pages])
+        parts = index.meter.gains_of(moves, np.array([read.links for _, read in pages]))
+        gains = np.bincount(parts.change, parts.gain, len(pages)).tolist()
+        ids = index.asked.term_id.take(parts.term)
+        touched = pack_touched([read.at for _, read in pages], parts.change, ids, parts.gain)
+        for (record, _), gain, noticed in zip(pages, gains, touched, strict=True):
+            note_gain(record, gain)
+            if gain > 0:
+                record.touched = noticed
                 self._crawler.stats.inc_value("freshness/queries/changes_noticed")
-        # At the first visit, the second, the fourth, ...: it is needed only while little else is known.
-        if record.visits & (record.visits + 1) == 0 or "page_quality" not in record.beliefs:
-            report.page_quality = meter.page_quality(terms, links)
+
+    def _measure_qualities(self, pages: list[tuple[PageRecord, "_Unmeasured"]]) -> None:
+        if not pages:
+            return
+        meter = pages[0][1].by.meter
+        assert meter is not None
+        terms = [read.terms for _, read in pages if read.terms is not None]
+        qualities = meter.page_qualities(terms, np.array([read.links for _, read in pages]))
+        for (record, _), quality in zip(pages, qualities.tolist(), strict=True):
+            record.beliefs["page_quality"] = quality
 
     def look_for_queries(self) -> None:
         """See whether queries have been imported since; if so, take them over, and begin to read for them."""

@@ -91,7 +91,6 @@ class Report:
     page_quality: float | None = None  #: what searchers find on the page; None: not measured
     quality_gain: float | None = None  #: what they gain by the visit, 0 if nothing; None: not measured
     terms: bytes | None = None  #: search.packed, of the content; None: as before
-    touched: bytes | None = None  #: search.touched; None: nothing that they notice
     links: bytes | None = None  #: search.links; None: as before
 
 
@@ -298,8 +297,6 @@ def _after_content(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRe
         after.body_hash = report.body_hash
     if report.terms is not None:
         after.terms = report.terms
-    if report.touched is not None:
-        after.touched = report.touched
     if report.links is not None:
         after.links = report.links
     if report.outcome is not Outcome.NOT_MODIFIED:
@@ -352,6 +349,13 @@ def _measured(record: PageRecord, report: Report) -> dict[str, float]:
         found["quality_gain"] = report.quality_gain
         found["waited_seconds"] = found["seconds_between"]
     return found
+
+
+def note_gain(record: PageRecord, gain: float) -> None:
+    """Tell the learner what searchers gained by a visit, if that is measured after it was closed."""
+    if "seconds_between" in record.beliefs:
+        record.beliefs["quality_gain"] = gain
+        record.beliefs["waited_seconds"] = record.beliefs["seconds_between"]
 
 
 def _profiles_after(record: PageRecord, report: Report, upkeep: Upkeep) -> bytes:

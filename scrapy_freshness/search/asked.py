@@ -1,5 +1,6 @@
 """The terms of a workload with the ids under which they are kept, and pages packed and unpacked by them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -7,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.model import QueryTerms, TermMaps
-from scrapy_freshness.search.packed import generation_of, pack, unpack
-from scrapy_freshness.search.postings import Change, change_of
+from scrapy_freshness.search.packed import generation_of, pack, unpack, unpack_many
+from scrapy_freshness.search.postings import LEAST_GROWTH, Moves
 from scrapy_freshness.search.rank_maps import PIECES, RankMaps
 from scrapy_freshness.search.workload import NO_TERMS, PageTerms, Workload
 
@@ -45,7 +46,13 @@ class AskedTerms:
 
     def kept(self, page: PageTerms) -> bytes:
         """The terms of a page as they are kept with its record."""
-        return pack(self.term_id.take(page.terms), page.tf, page.length, self.generation)
+        return self.by_ids(page).packed(self.generation)
+
+    def by_ids(self, page: PageTerms) -> "TermIds":
+        """The terms of a page by their ids."""
+        term_id = self.term_id.take(page.terms)
+        order = term_id.argsort()
+        return TermIds(term_id.take(order), page.tf.take(order), page.length)
 
     def read(self, packed: bytes) -> PageTerms:
         """The terms of a page from what is kept; none if it cannot be read."""
@@ -69,18 +76,36 @@ class AskedTerms:
         """Whether a page was read before all of these terms were asked for, or not at all."""
         return generation_of(packed) < self.generation
 
-    def change(self, packed: bytes, new: PageTerms) -> Change | None:
-        """What has become of a page since it was read last; None if it was not.
+    def moves(self, before: Sequence[bytes], after: "Sequence[TermIds]") -> Moves:
+        """What has become of pages since they were read last, all of which were (`is_read`).
 
-        Terms that nobody had asked for then may have been there: they are left out.
+        Of terms that nobody had asked for then it is not known whether they were there: they are left out.
         """
-        generation = generation_of(packed)
-        if not generation:
-            return None
-        if generation < self.generation:
-            (known,) = (self.term_id.take(new.terms) <= generation).nonzero()
-            new = PageTerms(new.terms.take(known), new.tf.take(known), new.length)
-        return change_of(0, self.read(packed), new)
+        old = unpack_many(before)
+        owner = np.repeat(np.arange(len(after)), [len(page.term_id) for page in after])
+        term_id, tf = (np.concatenate([page[column] for page in after]) for column in (0, 1))
+        lengths = np.array([page.length for page in after])
+        # Both are in the order of pages and ids.
+        old_keys, new_keys = _keys(old.page, old.term_id), _keys(owner, term_id)
+        places = new_keys.searchsorted(old_keys)
+        is_there = new_keys.take(places, mode="clip") == old_keys if len(new_keys) else old_keys < 0
+        tf_before = np.zeros(len(tf), np.uint16)
+        tf_before[places[is_there]] = old.tf[is_there]
+        is_moved = tf_before != tf
+        grown = abs(lengths - old.length) > LEAST_GROWTH * old.length
+        if grown.any():
+            is_moved |= grown[owner]
+        is_moved &= term_id <= old.generation[owner]
+        (moved,), (gone,) = is_moved.nonzero(), (~is_there).nonzero()
+        owners = np.concatenate((owner[moved], old.page[gone]))
+        numbers, is_asked = self.numbers_of(np.concatenate((term_id[moved], old.term_id[gone])))
+        moves = Moves(
+            owners,
+            numbers,
+            np.stack((np.concatenate((tf_before[moved], old.tf[gone])), np.append(tf[moved], 0 * gone))),
+            np.stack((old.length[owners], lengths[owners])),
+        )
+        return moves if is_asked.all() else moves.at(is_asked)
 
     def maps_from(self, kept: TermMaps) -> RankMaps:
         """Maps as they are kept, by the numbers of the terms."""
@@ -105,8 +130,29 @@ class AskedTerms:
         )
 
 
+class TermIds(NamedTuple):
+    """The terms of a page by their ids, ascending."""
+
+    term_id: NDArray[np.int64]
+    tf: NDArray[np.uint16]
+    length: int
+
+    def packed(self, generation: int) -> bytes:
+        """As they are kept, if terms up to this id were looked for."""
+        return pack(*self, generation)
+
+
 class ReadTerms(NamedTuple):
     """The terms of a page, by the numbers of a workload."""
 
     asked: AskedTerms
     terms: PageTerms
+
+
+def is_read(packed: bytes) -> bool:
+    """Whether a page was read for terms, and what is kept of it may be read again."""
+    return generation_of(packed) > 0
+
+
+def _keys(page: NDArray[np.intp], term_id: NDArray[np.int64]) -> NDArray[np.int64]:
+    return (page.astype(np.int64) << 32) | term_id

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from scrapy_freshness.search.attention import looks
 from scrapy_freshness.search.impact import Impact
-from scrapy_freshness.search.postings import Change
+from scrapy_freshness.search.postings import Change, Moves
 from scrapy_freshness.search.rank_maps import RankMaps
 from scrapy_freshness.search.scoring import Scoring
 from scrapy_freshness.search.workload import PageTerms
@@ -47,37 +47,42 @@ class Meter:
 
     def gain(self, change: Change, links: float) -> float:
         """Delta Q_A of a refresh, >= 0; *links* are those to the page."""
-        return float(self.parts(change, links).gain.sum())
-
-    def parts(self, change: Change, links: float) -> TermGains:
-        """Delta Q_A of a refresh, term by term."""
-        length = np.array(change.length, np.float64)[:, None]
-        before, after = self._scoring.base(change.tf.astype(np.float64), length, np.array([links]))
-        (moved,) = (before != after).nonzero()
-        terms = change.terms.take(moved)
-        gains = self._impact.gains(terms, before.take(moved), after.take(moved))
-        return TermGains(np.zeros(len(moved), np.intp), terms, gains)
+        return float(self.parts_of([change], np.array([links])).gain.sum())
 
     def parts_of(self, changes: Sequence[Change], links: FloatArray) -> TermGains:
-        """The same of many refreshes, which takes less time than one by one; *links* of each page."""
-        counts = [len(change.terms) for change in changes]
+        """Delta Q_A of refreshes, term by term; many take less time than one by one. *links* of each page."""
+        owner = np.repeat(np.arange(len(changes)), [len(change.terms) for change in changes])
+        lengths = np.array([change.length for change in changes]).T
         terms = np.concatenate([change.terms for change in changes])
-        lengths = np.array([change.length for change in changes], np.float64).T
-        owner = np.repeat(np.arange(len(changes)), counts)
         tf = np.concatenate([change.tf for change in changes], axis=1)
+        return self.gains_of(Moves(owner, terms, tf, lengths.take(owner, axis=1)), links)
+
+    def gains_of(self, moves: Moves, links: FloatArray) -> TermGains:
+        """The same of refreshes in columns."""
+        linked = links.take(moves.change)
         before, after = (
-            self._scoring.base(side, length.take(owner), links.take(owner))
-            for side, length in zip(tf, lengths, strict=True)
+            self._scoring.base(tf, length, linked)
+            for tf, length in zip(moves.tf.astype(np.float64), moves.length.astype(np.float64), strict=True)
         )
         (moved,) = (before != after).nonzero()
-        terms = terms.take(moved)
+        terms = moves.terms.take(moved)
         gains = self._impact.gains(terms, before.take(moved), after.take(moved))
-        return TermGains(owner.take(moved), terms, gains)
+        return TermGains(moves.change.take(moved), terms, gains)
 
     def page_quality(self, page: PageTerms, links: float) -> float:
         """What searchers find on a page."""
         length = np.array([float(page.length)])
         return float(self.found(page.terms, page.tf, length, np.array([links])).sum())
+
+    def page_qualities(self, pages: Sequence[PageTerms], links: FloatArray) -> FloatArray:
+        """The same of many pages."""
+        counts = [len(page.terms) for page in pages]
+        owner = np.repeat(np.arange(len(pages)), counts)
+        terms = np.concatenate([page.terms for page in pages])
+        tf = np.concatenate([page.tf for page in pages])
+        length = np.array([page.length for page in pages], np.float64)
+        found = self.found(terms, tf, length.take(owner), links.take(owner))
+        return np.bincount(owner, found, len(pages)).astype(np.float64, copy=False)
 
     def found(
         self, terms: NDArray[np.int32], tf: NDArray[np.uint16], length: FloatArray, links: FloatArray

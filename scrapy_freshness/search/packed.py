@@ -33,20 +33,18 @@ class Pages(NamedTuple):
 
 
 def pack(term_ids: NDArray[np.int64], tf: NDArray[np.uint16], length: int, generation: int) -> bytes:
-    """Postings of one page, in any order of the terms, each of which is there once.
+    """Postings of one page, ascending by term id.
 
-    >>> packed = pack(np.array([300, 7]), np.array([1, 9], np.uint16), length=50, generation=400)
+    >>> packed = pack(np.array([7, 300]), np.array([9, 1], np.uint16), length=50, generation=400)
     >>> len(packed), unpack(packed).term_id, unpack(packed).tf
     (9, array([  7, 300]), array([9, 1], dtype=uint16))
     """
-    order = term_ids.argsort()
-    count = len(order)
+    count = len(term_ids)
     numbers = np.empty(_HEAD + 2 * count, np.uint64)
     numbers[:_HEAD] = _VERSION, generation, length
-    ascending = term_ids.take(order)
-    numbers[_HEAD : _HEAD + 1] = ascending[:1]
-    numbers[_HEAD + 1 : _HEAD + count] = ascending[1:] - ascending[:-1]
-    numbers[_HEAD + count :] = tf.take(order)
+    numbers[_HEAD : _HEAD + 1] = term_ids[:1]
+    numbers[_HEAD + 1 : _HEAD + count] = term_ids[1:] - term_ids[:-1]
+    numbers[_HEAD + count :] = tf
     return _written(numbers)
 
 

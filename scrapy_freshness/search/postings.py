@@ -17,7 +17,7 @@ from scrapy_freshness.search.workload import NO_TERMS, PageTerms
 _FIRST_ROOM = 1 << 12
 #: A page that grows by a smaller share is as long as before: scores move by half of that, and a page that
 #: moves so little trades looks with pages that are as good.
-_LEAST_GROWTH = 0.1
+LEAST_GROWTH = 0.1
 
 
 class Change(NamedTuple):
@@ -31,6 +31,19 @@ class Change(NamedTuple):
     terms: NDArray[np.int32]
     tf: NDArray[np.uint16]  #: (2, terms) before and after
     length: tuple[int, int]  #: before and after
+
+
+class Moves(NamedTuple):
+    """What some refreshes change, all their terms in one row each."""
+
+    change: NDArray[np.intp]  #: number of the refresh
+    terms: NDArray[np.int32]
+    tf: NDArray[np.integer[Any]]  #: (2, terms) before and after
+    length: NDArray[np.integer[Any]]  #: (2, terms) of the page before and after
+
+    def at(self, rows: NDArray[np.bool_]) -> "Moves":
+        """Some of the rows."""
+        return Moves(self.change[rows], self.terms[rows], self.tf[:, rows], self.length[:, rows])
 
 
 class PostingColumns(NamedTuple):
@@ -199,7 +212,7 @@ def change_of(page: int, old: PageTerms, new: PageTerms) -> Change:
     places += (order >= len(old.terms)) * len(terms)
     tf = np.zeros((2, len(terms)), np.uint16)
     tf.ravel()[places] = np.concatenate((old.tf, new.tf)).take(order)
-    if abs(new.length - old.length) <= _LEAST_GROWTH * old.length:
+    if abs(new.length - old.length) <= LEAST_GROWTH * old.length:
         (kept,) = (tf[0] != tf[1]).nonzero()
         terms, tf = terms.take(kept), tf.take(kept, axis=1)
     return Change(page, terms, tf, (old.length, new.length))

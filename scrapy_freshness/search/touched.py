@@ -1,6 +1,7 @@
 """What searchers noticed of the last change of a page, as bytes: when, how much, and by which terms."""
 
 import struct
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,17 +24,33 @@ class Touched(NamedTuple):
     gains: NDArray[np.float32]  #: largest first
 
 
-def pack_touched(at: float, term_id: NDArray[np.int64], gains: NDArray[np.float64]) -> bytes:
-    """Keep what the terms that a change moves have gained.
+def pack_touched(
+    at: Sequence[float], change: NDArray[np.intp], term_id: NDArray[np.int64], gains: NDArray[np.float64]
+) -> list[bytes]:
+    """Keep what terms have gained by some changes.
 
-    >>> kept = unpack_touched(pack_touched(5.0, np.array([7, 9]), np.array([0.25, 0.5])))
-    >>> kept.at, kept.gain, kept.n_terms, kept.term_id.tolist(), kept.gains.tolist()
-    (5.0, 0.75, 2, [9, 7], [0.5, 0.25])
+    Parameters
+    ----------
+    at : when each change was found
+    change, term_id, gains : one element for each term that a change moves; changes ascending
+
+    >>> packed = pack_touched([5.0, 6.0], np.array([0, 0]), np.array([7, 9]), np.array([0.25, 0.5]))
+    >>> unpack_touched(packed[0]).term_id.tolist(), unpack_touched(packed[0]).gain
+    ([9, 7], 0.75)
+    >>> unpack_touched(packed[1]).gain
+    0.0
     """
-    best = np.argsort(-gains, kind="stable")[:MOST_TERMS]
-    terms = np.empty(len(best), _TERM)
-    terms["id"], terms["gain"] = term_id[best], gains[best]
-    return _HEAD.pack(_VERSION, at, float(gains.sum()), min(len(gains), 65_535)) + terms.tobytes()
+    order = np.lexsort((-gains, change))
+    terms = np.empty(len(order), _TERM)
+    terms["id"], terms["gain"] = term_id.take(order), gains.take(order)
+    counts = np.bincount(change, minlength=len(at))
+    starts = (np.cumsum(counts) - counts).tolist()
+    totals = np.bincount(change, gains, len(at)).tolist()
+    return [
+        _HEAD.pack(_VERSION, now, total, min(count, 65_535))
+        + terms[start : start + min(count, MOST_TERMS)].tobytes()
+        for now, total, count, start in zip(at, totals, counts.tolist(), starts, strict=True)
+    ]
 
 
 def unpack_touched(packed: bytes) -> Touched | None:

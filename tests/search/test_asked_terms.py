@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from scrapy_freshness.model import QueryTerms
-from scrapy_freshness.search.asked import AskedTerms
+from scrapy_freshness.search.asked import AskedTerms, is_read
 from scrapy_freshness.search.links import MOST_LINKS, InLinks, pack_links
 from scrapy_freshness.search.meter import Meter
+from scrapy_freshness.search.postings import change_of
 from scrapy_freshness.search.rank_maps import fitted
 from scrapy_freshness.search.scoring import TfIdf
 from scrapy_freshness.search.touched import MOST_TERMS, pack_touched, unpack_touched
+from scrapy_freshness.search.workload import PageTerms
 
 
 def asked(**ids: int) -> AskedTerms:
@@ -35,16 +37,35 @@ def test_a_page_comes_back_and_frequencies_are_shares() -> None:
 def test_what_is_asked_for_later_is_no_change_of_the_page() -> None:
     before, after = asked(rain=3), asked(rain=3, tokyo=8)
     kept = before.kept(before.workload.terms_in("rain in tokyo"))
-    same = after.change(kept, after.workload.terms_in("rain in tokyo"))
-    other = after.change(kept, after.workload.terms_in("snow in tokyo"))
+    seen = [after.by_ids(after.workload.terms_in(text)) for text in ("rain in tokyo", "snow in tokyo")]
+    moves = after.moves([kept, kept], seen)
 
     assert before.is_behind(kept) is False
     assert after.is_behind(kept) is after.is_behind(b"") is True
-    assert same is not None
-    assert same.terms.tolist() == []
-    assert other is not None
-    assert [after.workload.terms[number] for number in other.terms] == ["rain"]
-    assert after.change(b"", after.workload.terms_in("rain")) is None
+    assert is_read(kept)
+    assert not is_read(b"")
+    assert [after.workload.terms[number] for number in moves.terms] == ["rain"]
+    assert (moves.change.tolist(), moves.tf.tolist()) == ([1], [[1], [0]])
+
+
+def test_what_becomes_of_many_pages_is_what_becomes_of_each() -> None:
+    rng = np.random.default_rng(4)
+    words = [f"word{number}" for number in range(40)]
+    few = asked(**dict(zip(words, range(1, 120, 3), strict=True)))
+
+    def drawn() -> PageTerms:
+        return few.workload.terms_in(" ".join(rng.choice([*words, "other"], rng.integers(0, 60))))
+
+    pages = [(drawn(), drawn()) for _ in range(50)]
+    pages += [(old, PageTerms(old.terms, old.tf, old.length + 1)) for old, _ in pages[:10]]
+    maps = fitted(rng.integers(0, 40, 900), rng.random(900), 40)
+    meter = Meter(np.ones(40), TfIdf(), maps, maps.results.astype(np.int64), 500)
+    moves = few.moves([few.kept(old) for old, _ in pages], [few.by_ids(new) for _, new in pages])
+    gains = meter.gains_of(moves, np.zeros(60))
+    each = [meter.gain(change_of(0, old, new), 0.0) for old, new in pages]
+
+    assert np.bincount(gains.change, gains.gain, 60) == pytest.approx(each)
+    assert sum(each) > 0
 
 
 def test_a_term_that_nobody_asks_for_any_more_is_left_out() -> None:
@@ -82,7 +103,7 @@ def test_what_all_searchers_find_is_the_sum_over_the_pages() -> None:
 
 def test_the_terms_with_the_largest_gains_are_kept() -> None:
     gains = np.arange(100.0)
-    kept = unpack_touched(pack_touched(7.0, np.arange(100), gains))
+    kept = unpack_touched(pack_touched([7.0], np.zeros(100, int), np.arange(100), gains)[0])
 
     assert kept is not None
     assert (kept.n_terms, kept.gain, len(kept.gains)) == (100, gains.sum(), MOST_TERMS)

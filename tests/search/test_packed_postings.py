@@ -14,7 +14,9 @@ PAGES = st.tuples(
 
 
 def packed(terms: dict[int, int], length: int, generation: int) -> bytes:
-    return pack(np.array([*terms], np.int64), np.array([*terms.values()], np.uint16), length, generation)
+    ids = sorted(terms)
+    tf = np.array([terms[number] for number in ids], np.uint16)
+    return pack(np.array(ids, np.int64), tf, length, generation)
 
 
 @given(st.lists(PAGES, max_size=6))
