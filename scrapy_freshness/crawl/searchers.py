@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scrapy.crawler import Crawler
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -43,8 +44,11 @@ class Index:
     links: InLinks | None = None
     pages: int = 0  #: to which maps were fitted
 
-    def links_to(self, record: PageRecord) -> float:
-        return 0.0 if self.links is None else self.links.of_one(record.fingerprint)
+    def links_to(self, pages: Sequence[PageRecord]) -> NDArray[np.float64]:
+        """How many pages link to each of these."""
+        if self.links is None:
+            return np.zeros(len(pages))
+        return self.links.of(np.array([page.fingerprint for page in pages], np.int64))
 
 
 class _Unmeasured(NamedTuple):
@@ -54,7 +58,6 @@ class _Unmeasured(NamedTuple):
     before: bytes  #: what was kept of the page; empty if it was not read
     after: TermIds
     terms: PageTerms | None  #: if the quality of the page is wanted
-    links: float
     at: float
 
 
@@ -151,7 +154,6 @@ class Searchers:
                 after=by_ids,
                 # At the first visit, the second, the fourth, ...: needed only while little else is known.
                 terms=terms if record.visits & (record.visits + 1) == 0 else None,
-                links=index.links_to(record),
                 at=report.at,
             )
         self._refit_if_due()
@@ -173,7 +175,7 @@ class Searchers:
         index = pages[0][1].by
         assert index.meter is not None
         moves = index.asked.moves([read.before for _, read in pages], [read.after for _, read in pages])
-        parts = index.meter.gains_of(moves, np.array([read.links for _, read in pages]))
+        parts = index.meter.gains_of(moves, index.links_to([record for record, _ in pages]))
         gains = np.bincount(parts.change, parts.gain, len(pages)).tolist()
         ids = index.asked.term_id.take(parts.term)
         touched = pack_touched([read.at for _, read in pages], parts.change, ids, parts.gain)
@@ -186,10 +188,10 @@ class Searchers:
     def _measure_qualities(self, pages: list[tuple[PageRecord, "_Unmeasured"]]) -> None:
         if not pages:
             return
-        meter = pages[0][1].by.meter
-        assert meter is not None
+        index = pages[0][1].by
+        assert index.meter is not None
         terms = [read.terms for _, read in pages if read.terms is not None]
-        qualities = meter.page_qualities(terms, np.array([read.links for _, read in pages]))
+        qualities = index.meter.page_qualities(terms, index.links_to([record for record, _ in pages]))
         for (record, _), quality in zip(pages, qualities.tolist(), strict=True):
             record.beliefs["page_quality"] = quality
 
