@@ -230,6 +230,17 @@ class CrawlState:
     price: float  #: the least value that was worth a crawl lately
 
 
+@dataclass(slots=True, frozen=True, kw_only=True)
+class FreshnessRecord:
+    """How fresh the copies were in one minute, as far as their change rates are known."""
+
+    minute: int  #: unix time / 60
+    freshness: float  #: expected, mean over the copies by importance
+    uniform_freshness: float  #: what visiting all pages in turn would give at the same budget
+    pages: int  #: that had a copy
+    price: float  #: the least value that was worth a crawl
+
+
 @dataclass(slots=True, kw_only=True)
 class Subscription:
     """What a hub was asked to send (WebSub), and until when it does."""
@@ -287,8 +298,10 @@ class Batch:
     sources: list[SourceRecord] = field(default_factory=list)
     signals: list[SignalRecord] = field(default_factory=list)
     maps: TermMaps | None = None
+    freshness: list[FreshnessRecord] = field(default_factory=list)
     state: CrawlState | None = None
 
     def __bool__(self) -> bool:
         known = self.pages or self.hosts or self.groups or self.sources or self.subscriptions
-        return bool(known or self.visits or self.signals or self.fetches or self.maps)
+        counted = self.visits or self.signals or self.fetches or self.freshness
+        return bool(known or counted or self.maps)

@@ -33,10 +33,13 @@ MAY_IMPORT = {
     "planning": NUMBERS | PURE,
     "simulator": GROUND | PURE | {"planning"},
     "storage": GROUND,
-    "imports": GROUND | {"content", "signals", "estimation", "storage"},
-    "crawl": GROUND | PURE | {"planning", "storage"},
-    "dashboard": GROUND | {"storage"},
-    "commands": GROUND | PURE | {"planning", "simulator", "storage", "imports", "crawl", "dashboard"},
+    "imports": GROUND | {"content", "signals", "estimation", "storage", "planning"},
+    "crawl": GROUND | PURE | {"planning", "storage", "imports"},
+    "insight": GROUND | PURE | {"planning", "storage"},
+    "dashboard": GROUND | PURE | {"planning", "simulator", "storage", "insight"},
+    "commands": GROUND
+    | PURE
+    | {"planning", "simulator", "storage", "imports", "crawl", "insight", "dashboard"},
     "__init__": {"crawl"},
 }
 ONLY_IN = {
@@ -47,6 +50,10 @@ ONLY_IN = {
     "lxml": {"signals"},
     "feedparser": {"signals"},
     "selectolax": {"content", "signals"},
+    "starlette": {"dashboard"},
+    "uvicorn": {"dashboard"},
+    "jinja2": {"dashboard"},
+    "re2": {"dashboard"},
 }
 #: What tells the time or does I/O has no place in the pure rooms and in what decides.
 CLOCKS = {"time", "datetime", "asyncio", "threading", "socket", "sqlite3"}

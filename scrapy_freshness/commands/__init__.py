@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from scrapy_freshness.commands.human import safe
 from scrapy_freshness.errors import FreshnessError, InputError
+from scrapy_freshness.insight.human import safe
 
 #: Subcommand -> one line of help; the module has the same name, see `module_of`.
 SUBCOMMANDS = {

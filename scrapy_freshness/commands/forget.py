@@ -9,9 +9,9 @@ import argparse
 import sys
 
 from scrapy_freshness.commands.context import Context
-from scrapy_freshness.commands.human import count, safe
 from scrapy_freshness.commands.lookup import pages_of
 from scrapy_freshness.errors import FreshnessError
+from scrapy_freshness.insight.human import count, safe
 from scrapy_freshness.storage.page_reports import PageFilter, count_pages
 from scrapy_freshness.storage.store import Store
 

@@ -14,18 +14,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scrapy_freshness.commands import import_importance, import_queries
+from scrapy_freshness.commands import import_clicks, import_importance, import_queries
 from scrapy_freshness.commands.context import Context
-from scrapy_freshness.commands.human import clipped, count, safe, size
 from scrapy_freshness.commands.importing import Kind
 from scrapy_freshness.errors import InputError
 from scrapy_freshness.imports.contract import Format
 from scrapy_freshness.imports.run import Imported, import_file
 from scrapy_freshness.imports.stream import STDIN
+from scrapy_freshness.insight.human import clipped, count, safe, size
 from scrapy_freshness.storage.store import Store
 
 #: Kind of import -> its module, which has `add_options(parser)` and `kind(context, store, options)`.
-KINDS: dict[str, Any] = {"importance": import_importance, "queries": import_queries}
+KINDS: dict[str, Any] = {
+    "clicks": import_clicks,
+    "importance": import_importance,
+    "queries": import_queries,
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

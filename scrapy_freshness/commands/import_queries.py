@@ -4,10 +4,10 @@ import argparse
 from typing import Any
 
 from scrapy_freshness.commands.context import Context
-from scrapy_freshness.commands.human import count
 from scrapy_freshness.commands.importing import Kind
 from scrapy_freshness.imports.queries import Asked, formats
 from scrapy_freshness.imports.query_sink import QuerySink
+from scrapy_freshness.insight.human import count
 from scrapy_freshness.storage.query_rows import KIND
 from scrapy_freshness.storage.store import Store
 

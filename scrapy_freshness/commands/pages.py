@@ -17,9 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_freshness.commands.context import Context, new_table, whole_number
-from scrapy_freshness.commands.human import clipped, count, every, expected, number, relative, safe
-from scrapy_freshness.commands.outlook import Outlook, Terms
-from scrapy_freshness.commands.rows import Row, assess, row_of
+from scrapy_freshness.insight.human import clipped, count, every, expected, number, relative, safe
+from scrapy_freshness.insight.outlook import Outlook, Terms
+from scrapy_freshness.insight.rows import Row, assess, row_of
 from scrapy_freshness.model import PageStatus
 from scrapy_freshness.storage.page_reports import ANY_PAGE, PageFilter, count_pages, page_ids, pages
 from scrapy_freshness.storage.store import Store

@@ -17,10 +17,10 @@ import numpy as np
 
 from scrapy_freshness.commands.answers import Answers
 from scrapy_freshness.commands.context import Context, new_table, whole_number
-from scrapy_freshness.commands.human import count, relative, safe, share
 from scrapy_freshness.crawl.configured import scoring_of
 from scrapy_freshness.crawl.fitting import Fit, fit
 from scrapy_freshness.errors import InputError
+from scrapy_freshness.insight.human import count, relative, safe, share
 from scrapy_freshness.model import Batch
 from scrapy_freshness.search.asked import AskedTerms
 from scrapy_freshness.storage.store import Store

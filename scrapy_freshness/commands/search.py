@@ -12,10 +12,10 @@ import numpy as np
 
 from scrapy_freshness.commands.answers import Found, search
 from scrapy_freshness.commands.context import Context, new_table, whole_number
-from scrapy_freshness.commands.human import count, number, relative, safe
 from scrapy_freshness.content.terms import query_terms
 from scrapy_freshness.crawl.configured import scoring_of
 from scrapy_freshness.errors import InputError
+from scrapy_freshness.insight.human import count, number, relative, safe
 from scrapy_freshness.search.asked import AskedTerms
 
 

@@ -6,9 +6,9 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_freshness.commands.clockwork import busiest_hours
 from scrapy_freshness.commands.context import Context, new_grid, new_table
-from scrapy_freshness.commands.human import (
+from scrapy_freshness.insight.clockwork import busiest_hours
+from scrapy_freshness.insight.human import (
     NOTHING,
     count,
     duration,
@@ -21,7 +21,7 @@ from scrapy_freshness.commands.human import (
     share,
     size,
 )
-from scrapy_freshness.commands.rows import Row
+from scrapy_freshness.insight.rows import Row
 
 #: Observations that are shown of a history or a profile, the last ones.
 _SHOWN = 8

@@ -11,15 +11,15 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from scrapy_freshness.commands.clockwork import MOST_VISITS, hourly_changes
 from scrapy_freshness.commands.context import Context, whole_number
 from scrapy_freshness.commands.lookup import pages_of
-from scrapy_freshness.commands.outlook import Terms
-from scrapy_freshness.commands.rows import Row, assess, row_of
 from scrapy_freshness.commands.searchers_view import searchers_view
 from scrapy_freshness.commands.sheet import print_page
 from scrapy_freshness.content.profiles import unpack
 from scrapy_freshness.estimation.history import observations
+from scrapy_freshness.insight.clockwork import MOST_VISITS, hourly_changes
+from scrapy_freshness.insight.outlook import Terms
+from scrapy_freshness.insight.rows import Row, assess, row_of
 from scrapy_freshness.model import HostRecord, PageRecord, VisitRecord
 from scrapy_freshness.storage.page_reports import page_visits
 from scrapy_freshness.storage.signal_reports import PageSignal, page_signals

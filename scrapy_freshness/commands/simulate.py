@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_freshness.commands.context import Context, new_table
-from scrapy_freshness.commands.human import NOTHING, count, safe
 from scrapy_freshness.errors import ConfigError, InputError
+from scrapy_freshness.insight.human import NOTHING, count, safe
 from scrapy_freshness.simulator.plots import check_plot, plot
 from scrapy_freshness.simulator.simulate import Result, Standing, simulate, standings
 from scrapy_freshness.simulator.worlds import world_named, world_names

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from typing import Self, TypeVar
 from weakref import WeakValueDictionary
 
@@ -25,6 +26,7 @@ from scrapy_freshness.crawl.configured import content_options, new_planner, scor
 from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.crawl.garbage import rare_collection
 from scrapy_freshness.crawl.journal import Journal, Loaded
+from scrapy_freshness.crawl.lessons import Lessons
 from scrapy_freshness.crawl.listening import Listening
 from scrapy_freshness.crawl.ping_errands import ERRAND_KEY
 from scrapy_freshness.crawl.pings import Pings
@@ -34,8 +36,9 @@ from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
 from scrapy_freshness.crawl.threads import in_thread
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of, visit_under_way
 from scrapy_freshness.errors import FreshnessError
-from scrapy_freshness.model import CrawlState, PageRecord
+from scrapy_freshness.model import CrawlState, FreshnessRecord, PageRecord
 from scrapy_freshness.pacing.rate import ConstantRate
+from scrapy_freshness.planning.assessment import Assessment
 from scrapy_freshness.planning.visits import compared, longest_pauses
 
 logger = logging.getLogger(__name__)
@@ -88,6 +91,7 @@ class Freshness:
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
         self._flushing = create_looping_call(self.flush)
         self._housekeeping = create_looping_call(self._keep_house)
+        self.lessons = Lessons(config, crawler.spidercls.name, self.planner, self.in_background)
         self._repricing = Repricing(
             self.planner,
             clock,
@@ -97,6 +101,7 @@ class Freshness:
         #: Id of an item or request on its way from the callback -> its visit; weak, as others may drop it.
         self.owners: WeakValueDictionary[int, PageVisit] = WeakValueDictionary()
         self._is_open = False
+        self._assessed_minute = 0  #: the last one in which it was asked how fresh the copies are
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -174,9 +179,27 @@ class Freshness:
         now = self.clock.now()
         self.planner.settle(now)
         self.note_updates()
+        self._assess(now)
         done = self.journal.flush(self.state(now), now)
         if done is not None:
             done.addErrback(self._not_saved)
+
+    def _assess(self, now: float) -> None:
+        """Once a minute, find out how fresh the copies are; it takes a moment, so a thread does it."""
+        minute = int(now // 60)
+        if minute == self._assessed_minute or len(self.planner) == 0:
+            return
+        self._assessed_minute = minute
+        price = self.planner.price
+
+        def note(found: Assessment | None) -> None:
+            if found is not None:
+                self.journal.note_freshness(FreshnessRecord(minute=minute, price=price, **asdict(found)))
+
+        self.in_background(self.planner.assessment(now)).addCallbacks(note, self._not_assessed)
+
+    def _not_assessed(self, failure: Failure) -> None:
+        logger.error("How fresh the copies are could not be told: %s", failure.getErrorMessage())
 
     def note_updates(self) -> None:
         """Hand what the planner has learned to the journal, whose records are then up to date."""
@@ -230,6 +253,7 @@ class Freshness:
 
     def discover(self, page: PageRecord, now: float) -> PageRecord:
         """Add a page to those that are kept fresh."""
+        page.importance *= self.lessons.importances.of(page.fingerprint, page.url, page.host)
         record = self.planner.discover(page, now)
         self.journal.remember(record)
         return record
@@ -290,6 +314,7 @@ class Freshness:
         self._shorten_pauses(loaded, now)
         self.searchers.load(loaded)
         self.listening.know_sources(loaded)
+        self.lessons.know(loaded)
         self.planner.hosts.load(loaded.hosts)
         in_future = self.planner.load(loaded.pages, loaded.next_page_id, now, loaded.groups)
         known_price = (
@@ -361,6 +386,7 @@ class Freshness:
         now = self.clock.now()
         self.journal.note_groups(self.planner.take_groups())
         self.searchers.look_for_queries()
+        self.lessons.ask(now)
         for visit in self.planner.open_visits:
             if now - visit.opened_at > _LOST_SECONDS:
                 self.visits.fail(PageVisit(visit, visit.record.host), "lost")

@@ -19,6 +19,7 @@ from scrapy_freshness.errors import StorageError
 from scrapy_freshness.model import (
     Batch,
     CrawlState,
+    FreshnessRecord,
     HostRecord,
     PageColumns,
     PageRecord,
@@ -30,6 +31,7 @@ from scrapy_freshness.model import (
     VisitRecord,
     WaitingSignals,
 )
+from scrapy_freshness.storage.importance_rows import ImportanceRule
 from scrapy_freshness.storage.store import Store
 
 logger = logging.getLogger(__name__)
@@ -53,6 +55,8 @@ class Loaded:
     state: CrawlState | None
     next_page_id: int
     other_spiders: list[str]
+    rules: list[ImportanceRule]
+    revision: int
 
 
 class Journal:
@@ -118,6 +122,10 @@ class Journal:
     def note_subscription(self, token: str, subscription: Subscription | None) -> None:
         """Keep a subscription as it is now for the next flush; None if it has ended."""
         self._unsaved.subscriptions[token] = None if subscription is None else replace(subscription)
+
+    def note_freshness(self, record: FreshnessRecord) -> None:
+        """Keep how fresh the copies are for the next flush."""
+        self._unsaved.freshness.append(record)
 
     def count_fetch(self, kind: str, now: float) -> None:
         """Count a fetch of any kind, for the budget's books."""
@@ -216,6 +224,7 @@ class Journal:
             groups=batch.groups | since.groups,
             sources=batch.sources + since.sources,
             signals=batch.signals + since.signals,
+            freshness=batch.freshness + since.freshness,
             subscriptions=batch.subscriptions | since.subscriptions,
             maps=since.maps or batch.maps,
         )
@@ -249,6 +258,8 @@ class Journal:
             store.load_state(self._spider),
             store.next_page_id(self._spider),
             [name for name in store.spiders() if name != self._spider],
+            store.load_rules(),
+            store.revision(self._spider),
         )
         take_over(loaded)
         return loaded

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, SignalSource, VisitRecord
+from scrapy_freshness.planning.assessment import Assessment, assessment_of
 from scrapy_freshness.planning.books import Books
 from scrapy_freshness.planning.fingerprints import FingerprintIndex
 from scrapy_freshness.planning.frontier import Frontier
@@ -28,6 +29,7 @@ from scrapy_freshness.planning.price import Prices, long_run_price
 from scrapy_freshness.planning.ready import FreeAt
 from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
+from scrapy_freshness.planning.told import Told
 from scrapy_freshness.planning.visited import BeforeLearning, VisitedPages
 from scrapy_freshness.planning.visits import Report, Upkeep, Visit, renewed_record
 from scrapy_freshness.value.polls import WithPolls
@@ -79,6 +81,7 @@ class Planner:
             settle=self.settle,
             look_again=self.look_again,
         )
+        self.told = Told(self._table, self._frontier, learner)
         self._renewed: dict[int, str | None] = {}  #: row -> request that replaces the stored one
         self._forgotten: set[int] = set()  #: rows of pages whose records are gone
         self._open: dict[int, Visit] = {}  #: row -> visit
@@ -327,6 +330,17 @@ class Planner:
     def take_groups(self) -> Mapping[str, bytes]:
         """What was learned of groups of pages since the last call, for the writer."""
         return self._learner.take_groups()
+
+    def assessment(self, now: float) -> Callable[[], Assessment | None]:
+        """How to find out how fresh the copies are; it may take a tenth of a second, in any thread."""
+        return assessment_of(
+            self.policy.model,
+            self._table,
+            now,
+            crawls_per_second=self._crawls_per_second,
+            min_interval=self._min_interval,
+            fetch_price=self._frontier.fetch_price,
+        )
 
     def price_problem(self) -> Callable[[], float] | None:
         """How to find what a fetch is worth by the schedule of all sources; it may take a second.

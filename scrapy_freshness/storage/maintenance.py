@@ -8,14 +8,17 @@ from scrapy_freshness.storage.rows import clean, host_name
 from scrapy_freshness.storage.schema import (
     crawl,
     fetch_count,
+    freshness_minute,
     host,
     page,
+    page_click,
     page_detail,
     page_group,
     query_index,
     query_map,
     signal,
     signal_source,
+    source_click,
     spider,
     subscription,
     visit,
@@ -33,6 +36,9 @@ _MOVE_COUNTS = (
     """INSERT INTO fetch_count (spider_id, minute, kind, fetches)
     SELECT :heir, minute, kind, fetches FROM fetch_count WHERE spider_id = :old
     ON CONFLICT (spider_id, minute, kind) DO UPDATE SET fetches = fetch_count.fetches + excluded.fetches""",
+    """INSERT INTO freshness_minute (spider_id, minute, freshness, uniform_freshness, pages, price)
+    SELECT :heir, minute, freshness, uniform_freshness, pages, price FROM freshness_minute
+    WHERE spider_id = :old ON CONFLICT (spider_id, minute) DO NOTHING""",
 )
 
 
@@ -63,8 +69,8 @@ def prune_some_signals(connection: Connection, before: float) -> int:
 
 
 def prune_counts(connection: Connection, before: float) -> None:
-    """Remove the counts of minutes that ended before a time."""
-    for table in (visit_count, fetch_count):
+    """Remove the counts of minutes that ended before a time, and how fresh the copies were then."""
+    for table in (visit_count, fetch_count, freshness_minute):
         connection.execute(delete(table).where(table.c.minute < int(before // 60)))
 
 
@@ -93,7 +99,7 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
     # The maps of both are those of other pages than the heir has now; they are fitted anew.
     for table in (query_map, query_index):
         connection.execute(delete(table).where(table.c.spider_id.in_([old, heir])))
-    for table in (visit_count, fetch_count, page_group):
+    for table in (visit_count, fetch_count, freshness_minute, page_group):
         connection.execute(delete(table).where(table.c.spider_id == old))
     has_state = select(func.count()).select_from(crawl).where(crawl.c.spider_id == heir)
     if not connection.scalar(has_state):
@@ -105,6 +111,6 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
 
 def _forget(connection: Connection, condition: ColumnElement[bool]) -> int:
     doomed = select(page.c.page_id).where(condition)
-    for table in (visit, signal, signal_source, page_detail):
+    for table in (visit, signal, signal_source, page_detail, page_click, source_click):
         connection.execute(delete(table).where(table.c.page_id.in_(doomed)))
     return connection.execute(delete(page).where(condition)).rowcount

@@ -258,6 +258,18 @@ fetch_count = Table(
     PrimaryKeyConstraint("spider_id", "minute", "kind"),
 )
 
+freshness_minute = Table(
+    "freshness_minute",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("minute", BigInteger, nullable=False),
+    Column("freshness", Double, nullable=False),
+    Column("uniform_freshness", Double, nullable=False),
+    Column("pages", BigInteger, nullable=False),
+    Column("price", Double, nullable=False),
+    PrimaryKeyConstraint("spider_id", "minute"),
+)
+
 crawl = Table(
     "crawl",
     metadata,
@@ -326,16 +338,6 @@ click_span = Table(
     Column("start_at", Double, nullable=False),
     Column("end_at", Double, nullable=False),
     PrimaryKeyConstraint("host_id", "start_at"),
-)
-
-source_profit = Table(
-    "source_profit",
-    metadata,
-    Column("page_id", _Key, primary_key=True, autoincrement=False),
-    Column("profit", Double, nullable=False),
-    Column("decay", Double, nullable=False),
-    Column("pages", Double, nullable=False),  # that were observed in their first bin of age
-    Column("clicks", Double, nullable=False),  # on them
 )
 
 importance_rule = Table(

@@ -69,6 +69,15 @@ VIEWS: dict[str, dict[str, str]] = {
         "kind": "kind of fetch",
         "fetches": "fetches of this kind in this minute",
     },
+    "v_freshness": {
+        "spider": "spider",
+        "minute_at": "start of the minute",
+        "minute_utc": "the same as text",
+        "freshness": "expected freshness of the copies, 0 to 1, mean by importance",
+        "uniform_freshness": "what visiting all pages in turn would give in the long run at the same budget",
+        "pages": "pages that had a copy",
+        "price": "mean value of the visits of late: what a visit has to be worth",
+    },
     "v_sources": {
         "page_id": "number of the page",
         "spider": "spider that polls it",

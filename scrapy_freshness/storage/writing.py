@@ -1,6 +1,7 @@
 """Write one batch: what the crawl learned since the last flush."""
 
 from collections import Counter
+from dataclasses import astuple
 
 from sqlalchemy import Connection, Table, bindparam, delete, func, select, text, update
 
@@ -20,6 +21,7 @@ from scrapy_freshness.storage.rows import (
 from scrapy_freshness.storage.schema import (
     crawl,
     fetch_count,
+    freshness_minute,
     host,
     page,
     page_detail,
@@ -31,11 +33,10 @@ from scrapy_freshness.storage.schema import (
 )
 from scrapy_freshness.storage.signal_rows import write_signals
 
-# What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages. Its
-# importance is written by imports, also while a crawl runs, which knows an older one.
+# What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages.
 _FIXED = {
     *("page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"),
-    *("importance", "importance_from", "found_on"),
+    *("importance", "importance_from", "found_on", "in_links"),
 }
 
 _upsert_pages = upsert(
@@ -45,12 +46,14 @@ _upsert_pages = upsert(
     [
         *replacing(column.name for column in page.c if column.name not in _FIXED),
         "last_visit_id = coalesce(excluded.last_visit_id, page.last_visit_id)",
+        # An import may have written an importance that the crawl does not know yet.
+        "importance = CASE WHEN page.importance_from = 0 THEN excluded.importance ELSE page.importance END",
     ],
 )
 _upsert_details = upsert(page_detail, page_detail.c.keys(), ["page_id"], replacing(page_detail.c.keys()[1:]))
 _upsert_hosts = upsert(host, host.c.keys()[1:], ["name"], replacing(host.c.keys()[2:]))
 _upsert_state = upsert(crawl, crawl.c.keys(), ["spider_id"], replacing(crawl.c.keys()[1:]))
-_upsert_groups = upsert(page_group, page_group.c.keys(), ["spider_id", "name"], replacing(["state"]))
+upsert_groups = upsert(page_group, page_group.c.keys(), ["spider_id", "name"], replacing(["state"]))
 _upsert_subscriptions = upsert(
     subscription, subscription.c.keys(), ["token"], replacing(subscription.c.keys()[2:])
 )
@@ -67,6 +70,12 @@ _count_fetches = upsert(
     fetch_count.c.keys(),
     ["spider_id", "minute", "kind"],
     ["fetches = fetch_count.fetches + excluded.fetches"],
+)
+_upsert_freshness = upsert(
+    freshness_minute,
+    freshness_minute.c.keys(),
+    ["spider_id", "minute"],
+    replacing(freshness_minute.c.keys()[2:]),
 )
 _insert_named = {
     table: BulkInsert(table, ["name"], "ON CONFLICT (name) DO NOTHING") for table in (spider, host)
@@ -102,7 +111,7 @@ class BatchWriter:
             write_signals(connection, batch)
             _count(connection, spider_id, batch)
             groups = {clean(name): state for name, state in batch.groups.items()}
-            _upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
+            upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
             _write_subscriptions(connection, spider_id, batch.subscriptions)
             if batch.maps is not None:
                 write_maps(connection, spider_id, batch.maps)
@@ -190,6 +199,8 @@ def _count(connection: Connection, spider_id: int, batch: Batch) -> None:
     fetches = {(int(minute), clean(kind)): int(count) for (minute, kind), count in batch.fetches.items()}
     _count_visits(connection, [(spider_id, *key, count) for key, count in visits.items()])
     _count_fetches(connection, [(spider_id, *key, count) for key, count in fetches.items()])
+    minutes = {record.minute: astuple(record) for record in batch.freshness}
+    _upsert_freshness(connection, [(spider_id, *minute) for minute in minutes.values()])
 
 
 def _write_subscriptions(

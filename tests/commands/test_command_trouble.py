@@ -8,7 +8,7 @@ import pytest
 from answering import Answer
 from small_web import HOSTILE, SLOW, page
 
-from scrapy_freshness.commands.human import safe
+from scrapy_freshness.insight.human import safe
 from scrapy_freshness.model import Batch
 from scrapy_freshness.storage.store import Store
 

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.commands.rows import Row
+from scrapy_freshness.insight.rows import Row
 from scrapy_freshness.model import Outcome, VisitRecord
 
 

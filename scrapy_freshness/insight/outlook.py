@@ -5,10 +5,12 @@ the database has now.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_freshness.config import Config
 from scrapy_freshness.model import PageColumns, PageKind, PageStatus
@@ -19,7 +21,7 @@ from scrapy_freshness.planning.policy import Policy, PolicyOptions, policy_named
 from scrapy_freshness.planning.price import long_run_price
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.storage.store import Store
-from scrapy_freshness.value.contract import FloatArray
+from scrapy_freshness.value.contract import Beliefs, FloatArray
 
 #: Not at their place any more: looked at again at a time of their own.
 _LEFT = (PageStatus.GONE, PageStatus.MOVED)
@@ -70,6 +72,10 @@ class Outlook:
 
     def values(self) -> FloatArray:
         """Value of visiting each page now; nan for pages that wait for something else than their value."""
+        return self._values
+
+    @cached_property
+    def _values(self) -> FloatArray:
         terms, columns = self._terms, self._columns
         frontier = Frontier(self._table, terms.policy.model, terms.policy.pacing.floor, terms.min_interval)
         frontier.price = terms.price
@@ -81,8 +87,44 @@ class Outlook:
         """Value of visiting each page some time after its last visit."""
         return self._terms.policy.model.value(self._beliefs, np.full(len(self._table), seconds))
 
+    def competing_values(self) -> FloatArray:
+        """Values of the pages that compete for visits: new ones, and those that have a copy."""
+        return self._values[np.isin(self._columns.status, (PageStatus.NEW, PageStatus.ACTIVE))]
+
     def freshness(self) -> FloatArray:
         """Expected freshness of each page's copy now; 0 where there is none."""
+        return self._freshness
+
+    @property
+    def has_copy(self) -> NDArray[np.bool_]:
+        """Which pages have a copy that is kept fresh; sitemaps and feeds are none."""
+        has_copy: NDArray[np.bool_] = (self._columns.status == PageStatus.ACTIVE) & ~self._is_polled
+        return has_copy
+
+    def mean_freshness(self) -> float | None:
+        """Mean freshness of the copies now, weighted by importance; None without any."""
+        weights = self._columns.importance[self.has_copy].astype(np.float64)
+        if not weights.sum() > 0:
+            return None
+        with np.errstate(invalid="ignore"):  # of an importance too large for its column
+            return float(np.average(self.freshness()[self.has_copy], weights=weights))
+
+    def sample(self, most: int) -> "Outlook":
+        """The outlook on at most so many of the pages, evenly chosen."""
+        step = -(-len(self._table) // most) if most else 1
+        return (
+            self
+            if step <= 1
+            else Outlook(self._terms, some_of(self._columns, slice(None, None, step)), self._now)
+        )
+
+    @property
+    def beliefs(self) -> Beliefs:
+        """What is believed of the pages."""
+        return self._beliefs
+
+    @cached_property
+    def _freshness(self) -> FloatArray:
         has_copy = ~np.isnan(self.elapsed)
         fresh = self._terms.policy.model.freshness(self._beliefs, np.where(has_copy, self.elapsed, 0.0))
         return np.where(has_copy, fresh, 0.0)
@@ -121,3 +163,14 @@ class Outlook:
         return long_run_price(
             terms.policy.model, self._table, terms.budget_per_second, min_interval=terms.min_interval
         )
+
+
+def some_of(columns: PageColumns, rows: Any) -> PageColumns:
+    """Some of the pages: a slice, a mask or an array of positions."""
+    chosen = {
+        field.name: getattr(columns, field.name)[rows]
+        for field in fields(columns)
+        if field.name not in ("hosts", "beliefs")
+    }
+    beliefs = {name: column[rows] for name, column in columns.beliefs.items()}
+    return PageColumns(hosts=columns.hosts, beliefs=beliefs, **chosen)

@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scrapy_freshness.commands.human import (
+from scrapy_freshness.config import setting_name
+from scrapy_freshness.insight.human import (
     count,
     duration,
     every,
@@ -15,7 +16,6 @@ from scrapy_freshness.commands.human import (
     share,
     span,
 )
-from scrapy_freshness.config import setting_name
 
 DAY_SECONDS = 86400.0
 

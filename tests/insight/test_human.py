@@ -6,7 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_freshness.commands.human import (
+from scrapy_freshness.insight.human import (
     clipped,
     duration,
     every,

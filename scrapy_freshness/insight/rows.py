@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.commands.outlook import Outlook, Terms
+from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus
 from scrapy_freshness.storage.page_reports import PageReport
 
