@@ -61,8 +61,8 @@ class Context:
         """The database, for reading; to be used with `with`."""
         return Store.open_readonly(self.config.database_url)
 
-    def store_for_wishes(self) -> Store:
-        """The database, which must exist, to write what is asked of its crawls; they may run."""
+    def store_beside_crawls(self) -> Store:
+        """The database, which must exist, for writing a little at a time while crawls go on; for `with`."""
         return Store.open(self.config.database_url, create=False)
 
     @contextmanager

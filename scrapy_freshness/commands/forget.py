@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Context, options: argparse.Namespace) -> int:
-    with context.store_for_wishes() as store:
+    with context.store_beside_crawls() as store:
         pages: list[PageReport] = []
         if "://" in options.what:
             pages = pages_of(store, options.what)

@@ -23,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(context: Context, options: argparse.Namespace) -> None:
     seconds = None if options.off else _interval(options.every)
-    with context.store_for_wishes() as store:
+    with context.store_beside_crawls() as store:
         pages = pages_meant(store, options.urls)
         pin(store, [page.page_id for page in pages], seconds, context.clock.now())
         how = "visited by their value again" if seconds is None else f"visited every {options.every}"

@@ -17,7 +17,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Context, options: argparse.Namespace) -> None:
-    with context.store_for_wishes() as store:
+    with context.store_beside_crawls() as store:
         pages = pages_meant(store, options.urls)
         ask_for_visits(store, [page.page_id for page in pages], context.clock.now())
         print_wish(context, store, pages, "visited")

@@ -32,6 +32,7 @@ from scrapy_freshness.model import (
     WishKind,
 )
 from scrapy_freshness.storage import wishes
+from scrapy_freshness.storage.importance_rows import ImportanceRule
 from scrapy_freshness.storage.store import Store
 
 logger = logging.getLogger(__name__)
@@ -52,6 +53,8 @@ class Loaded:
     state: CrawlState | None
     next_page_id: int
     other_spiders: list[str]
+    rules: list[ImportanceRule]
+    revision: int
     wishes: list[Wish]
 
 
@@ -267,6 +270,8 @@ class Journal:
             store.load_state(self._spider),
             store.next_page_id(self._spider),
             [name for name in store.spiders() if name != self._spider],
+            store.load_rules(),
+            store.revision(self._spider),
             self._read_wishes(),
         )
         take_over(loaded)

@@ -11,10 +11,12 @@ from scrapy_freshness.storage.schema import (
     freshness_minute,
     host,
     page,
+    page_click,
     page_detail,
     page_group,
     signal,
     signal_source,
+    source_click,
     spider,
     subscription,
     visit,
@@ -107,6 +109,6 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
 def forget_pages(connection: Connection, condition: ColumnElement[bool]) -> int:
     """Remove the pages for which a condition holds, and their visits; returns how many pages."""
     doomed = select(page.c.page_id).where(condition)
-    for table in (visit, signal, signal_source, page_detail):
+    for table in (visit, signal, signal_source, page_detail, page_click, source_click):
         connection.execute(delete(table).where(table.c.page_id.in_(doomed)))
     return connection.execute(delete(page).where(condition)).rowcount
