@@ -21,6 +21,7 @@ from scrapy_freshness.insight.human import safe
 #: Subcommand -> one line of help; the module has the same name, see `module_of`.
 SUBCOMMANDS = {
     "status": "how the crawl is doing",
+    "top": "crawls live in the terminal",
     "pages": "known pages, filtered and sorted",
     "show": "everything known about one page",
     "why": "why a page is visited when it is",

@@ -327,7 +327,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that may write; for this room only."""
+        """A transaction, which must be short; for this room and what estimates from what is in it."""
         with our_errors(self.database):
             if self._lock is not None:
                 self._lock.assure()

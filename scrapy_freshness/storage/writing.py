@@ -38,16 +38,15 @@ from scrapy_freshness.storage.wish_rows import end_wishes
 _FIXED = {
     *("page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"),
     *("importance", "importance_from", "found_on", "in_links"),
+    "pinned_seconds",  # who wishes it writes it
 }
-# Who wishes it writes it: a visit that began before would take it back.
-_WISHED = {"pinned_seconds"}
 
 _upsert_pages = upsert(
     page,
     page.c.keys(),
     ["page_id"],
     [
-        *replacing(column.name for column in page.c if column.name not in _FIXED | _WISHED),
+        *replacing(column.name for column in page.c if column.name not in _FIXED),
         "last_visit_id = coalesce(excluded.last_visit_id, page.last_visit_id)",
         # An import may have written an importance that the crawl does not know yet.
         "importance = CASE WHEN page.importance_from = 0 THEN excluded.importance ELSE page.importance END",

@@ -16,6 +16,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
 
 COMMANDS = {
     "status": ("status",),
+    "top": ("top",),
     "pages": ("pages", "--limit", "99"),
     "show": ("show", SLOW),
     "why": ("why", SLOW),
