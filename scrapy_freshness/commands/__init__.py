@@ -24,6 +24,7 @@ SUBCOMMANDS = {
     "show": "everything known about one page",
     "why": "why a page is visited when it is",
     "signals": "sitemaps, feeds and pings, and how true they were",
+    "dashboard": "web pages that show how the crawl does, and why",
     "settings": "reference of all settings",
     "db": "upgrade or check the database, rename a spider in it",
     "forget": "remove a page or a host",

@@ -1,5 +1,6 @@
 """Which pages are there, and what happened to this one? For commands and the dashboard."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -92,7 +93,7 @@ def pages(
         if order == "host":
             chosen = chosen.join_from(page, host, host.c.id == page.c.host_id)
         chosen_ids = chosen.limit(limit).offset(offset).subquery()
-        query = _page_query.join(chosen_ids, chosen_ids.c.page_id == page.c.page_id)
+        query = page_query.join(chosen_ids, chosen_ids.c.page_id == page.c.page_id)
         return _page_reports(connection, query.order_by(*keys))
 
 
@@ -106,7 +107,7 @@ def count_pages(store: Store, which: PageFilter = ANY_PAGE) -> int:
 def find_pages(store: Store, url: str) -> list[PageReport]:
     """The pages with exactly this URL: none, one, or one for each spider and variant of the request."""
     with store.reading() as connection:
-        return _page_reports(connection, _page_query.where(has_url(url)).order_by(page.c.page_id))
+        return _page_reports(connection, page_query.where(has_url(url)).order_by(page.c.page_id))
 
 
 def page_visits(store: Store, page_id: int, limit: int = 100) -> list[VisitRecord]:
@@ -124,7 +125,7 @@ def page_visits(store: Store, page_id: int, limit: int = 100) -> list[VisitRecor
     return visits_from(rows)
 
 
-_page_query = (
+page_query = (
     select(
         *(page.c[field.name] for field in fields(PageReport) if field.name not in ("spider", "host")),
         spider.c.name.label("spider"),
@@ -148,9 +149,14 @@ def _order(order: str, descending: bool, *, indexed: bool) -> list[ColumnElement
 
 
 def _page_reports(connection: Connection, query: Select[Any]) -> list[PageReport]:
+    return page_reports(connection.execute(query))
+
+
+def page_reports(rows: Iterable[Any]) -> list[PageReport]:
+    """Reports from the rows of `page_query`."""
     return [
-        PageReport(**{**row, "status": PageStatus(row["status"]), "kind": PageKind(row["kind"])})
-        for row in connection.execute(query).mappings()
+        PageReport(**{**row._mapping, "status": PageStatus(row.status), "kind": PageKind(row.kind)})
+        for row in rows
     ]
 
 
