@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.config import Config
-from scrapy_freshness.dashboard import overview
+from scrapy_freshness.dashboard import overview, page_detail, page_list
 from scrapy_freshness.dashboard.desk import HERE, Desk
 from scrapy_freshness.dashboard.remembered import Remembered
 from scrapy_freshness.dashboard.security import Door, Guard, letting_in
@@ -51,6 +51,9 @@ def new_app(store: Store, config: Config, clock: Clock, door: Door) -> Starlette
             Route("/live/now", overview.show_now),
             Route("/live/charts", overview.show_charts),
             Route("/live/budgets", overview.show_budgets),
+            Route("/pages", page_list.show),
+            Route("/pages.csv", page_list.download),
+            Route("/pages/{page_id:int}", page_detail.show),
             Route("/token", ask_for_token, methods=["GET"]),
             Route("/token", take_token, methods=["POST"]),
             Mount("/static", StaticFiles(directory=HERE / "static")),

@@ -7,10 +7,9 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from scrapy_freshness.dashboard.svg import Drawing, even_ticks, length_ticks, power_ticks
+from scrapy_freshness.dashboard.svg import Drawing, even_ticks, length_ticks, power_ticks, thinned
 from scrapy_freshness.insight.human import count, duration, moment, number, share
 from scrapy_freshness.storage.live_reports import FreshnessPoint
-
 
 #: The axis of numbers that differ by more is logarithmic.
 _MANY_TIMES = 30.0
@@ -121,7 +120,7 @@ def length_histogram(seconds: NDArray[np.float64], class_: str, title: str, labe
     ticks = even_ticks(0.0, float(max(many.max(), 1)), 3)
     drawing = Drawing.of((low, high), (0.0, ticks[-1]), height=200, log_x=True)
     drawing.y_axis(ticks, number)
-    drawing.x_axis(_spaced(length_ticks(low, high), 7), duration, label)
+    drawing.x_axis(thinned(length_ticks(low, high), 7), duration, label)
     rows = []
     for begin, end, each in zip(edges[:-1].tolist(), edges[1:].tolist(), many.tolist(), strict=True):
         if each:
@@ -129,10 +128,6 @@ def length_histogram(seconds: NDArray[np.float64], class_: str, title: str, labe
             drawing.bar(begin, end, 0.0, each, class_, f"{told[0]}: {count(each, 'page')}")
             rows.append(told)
     return Chart(drawing.svg(title), [], [label, "pages"], rows)
-
-
-def _spaced(ticks: list[float], most: int) -> list[float]:
-    return ticks[:: max(1, -(-len(ticks) // most))]
 
 
 def _without_gaps(points: Sequence[FreshnessPoint], longest: float) -> list[list[FreshnessPoint]]:

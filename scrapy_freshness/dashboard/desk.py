@@ -126,7 +126,7 @@ class Asked:
         query = {**self.request.query_params, **changed}
         return "?" + urlencode({name: value for name, value in query.items() if value not in (None, "")})
 
-    def answer(self, template: str, status: int = 200, **context: Any) -> Response:
+    def answer(self, template: str, **context: Any) -> Response:
         """A page."""
         path = self.request.url.path
         text = self.desk.templates.get_template(template).render(
@@ -142,7 +142,7 @@ class Asked:
             form_key=self.desk.door.form_key(),
             **context,
         )
-        return HTMLResponse(text, status)
+        return HTMLResponse(text)
 
     def to(self, path: str, **query: object) -> str:
         """The address of another page about the same spider."""

@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import batched
 from typing import Any
 
 import numpy as np
@@ -153,8 +152,8 @@ def _csv(store: Store, sight: Sight, rows: Rows) -> Iterator[str]:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(CSV_COLUMNS)
-    for part in batched(rows.tolist(), _CHUNK):
-        for line in _lines(store, sight, np.array(part, np.intp)):
+    for first in range(0, len(rows), _CHUNK):
+        for line in _lines(store, sight, rows[first : first + _CHUNK]):
             writer.writerow(map(_cell, _record(line)))
         yield buffer.getvalue()
         buffer.seek(0)

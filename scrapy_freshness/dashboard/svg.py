@@ -157,19 +157,21 @@ class Drawing:
 
     def time_axis(self) -> None:
         """Times at the bottom; a script of ours turns them into the reader's."""
+        self.time_axis_at(self.y.start)
+
+    def time_axis_at(self, bottom: float) -> None:
+        """The same at another place on the paper."""
         step = next((each for each in _TIME_STEPS if (self.x.high - self.x.low) / each <= 7), _TIME_STEPS[-1])
         first = math.ceil(self.x.low / step) * step
         ticks = range(first, int(self.x.high) + 1, step)
         form = "day" if step >= 86400 else "minute"
         for tick in ticks:
-            self.add(
-                "line", x1=self.x(tick), x2=self.x(tick), y1=self.y.start, y2=self.y.start + 4, class_="axis"
-            )
+            self.add("line", x1=self.x(tick), x2=self.x(tick), y1=bottom, y2=bottom + 4, class_="axis")
             self.add(
                 "text",
                 utc_text(tick, form),
                 x=self.x(tick),
-                y=self.y.start + 17,
+                y=bottom + 17,
                 text_anchor="middle",
                 class_="tick",
                 data_at=tick,
@@ -213,6 +215,11 @@ def power_ticks(low: float, high: float) -> list[float]:
 def length_ticks(low: float, high: float) -> list[float]:
     """Lengths of time that people know, within a range of seconds."""
     return [float(each) for each in _LENGTHS if low <= each <= high]
+
+
+def thinned(ticks: list[float], most: int) -> list[float]:
+    """At most so many of the ticks, evenly chosen."""
+    return ticks[:: max(1, -(-len(ticks) // most))]
 
 
 def utc_text(at: float, form: str) -> str:

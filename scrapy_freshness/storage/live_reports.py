@@ -16,6 +16,7 @@ from scrapy_freshness.storage.schema import (
     freshness_minute,
     host,
     page,
+    page_group,
     spider,
     visit,
     visit_count,
@@ -127,6 +128,15 @@ def pages_with_ids(store: Store, page_ids: Iterable[int]) -> list[PageReport]:
     with store.reading() as connection:
         found = {report.page_id: report for report in page_reports(_select_reports(connection, wanted))}
     return [found[page_id] for page_id in wanted if page_id in found]
+
+
+def some_groups(store: Store, spider_name: str, names: Iterable[str]) -> dict[str, bytes]:
+    """What was learned of the groups of these names."""
+    wanted = list(names)
+    own = page_group.c.spider_id == number_of(spider, clean(spider_name))
+    query = select(page_group.c.name, page_group.c.state).where(own, page_group.c.name.in_(wanted))
+    with store.reading() as connection:
+        return {name: bytes(state) for name, state in connection.execute(query)}
 
 
 _select_reports = BulkSelect(page_query, page.c.page_id)
