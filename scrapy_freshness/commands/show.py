@@ -51,7 +51,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
             signals = page_signals(store, record.page_id, options.visits)
             page = everything(record, spiders[record.page_id], host, visits[: options.visits], signals)
             pages.append(page | {"hourly_changes": hourly_changes(visits)})
-        assess(pages, partial(Terms.of, store, context.config), now)
+        assess(store, pages, partial(Terms.of, store, context.config), now)
     if context.as_json:
         context.print_json({"now": now, "pages": pages})
         return

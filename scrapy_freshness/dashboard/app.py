@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.config import Config
-from scrapy_freshness.dashboard import overview, page_detail, page_list
+from scrapy_freshness.dashboard import hosts, overview, page_detail, page_list, signals, sources
 from scrapy_freshness.dashboard.desk import HERE, Desk
 from scrapy_freshness.dashboard.remembered import Remembered
 from scrapy_freshness.dashboard.security import Door, Guard, letting_in
@@ -54,6 +54,10 @@ def new_app(store: Store, config: Config, clock: Clock, door: Door) -> Starlette
             Route("/pages", page_list.show),
             Route("/pages.csv", page_list.download),
             Route("/pages/{page_id:int}", page_detail.show),
+            Route("/hosts", hosts.show),
+            Route("/sources", sources.show),
+            Route("/live/sources", sources.show_table),
+            Route("/signals", signals.show),
             Route("/token", ask_for_token, methods=["GET"]),
             Route("/token", take_token, methods=["POST"]),
             Mount("/static", StaticFiles(directory=HERE / "static")),

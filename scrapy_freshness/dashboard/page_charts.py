@@ -128,7 +128,7 @@ def stripes_chart(found: Sequence[Life], until: float) -> Chart:
 def timeline_chart(visits: Sequence[VisitRecord], signals: Sequence[PageSignal], now: float) -> Chart:
     """Visits and signals over time, in lanes."""
     start = min([*(visit.at for visit in visits), *(signal.heard_at for signal in signals)])
-    drawing = Drawing.of((start - 0.02 * (now - start) - 1, now), (0.0, 4.0), height=176, left=92)
+    drawing = Drawing.of((start - 0.02 * (now - start) - 1, now), (0.0, 4.0), width=1240, height=176, left=92)
     drawing.y = type(drawing.y)(0.0, 4.0, 10, 142)
     drawing.time_axis_at(142)
     for lane, name in enumerate(_OUTCOME_LANES):
@@ -149,7 +149,7 @@ def timeline_chart(visits: Sequence[VisitRecord], signals: Sequence[PageSignal],
         *(Key("failed, or a false signal", "bad"),),
     ]
     rows = [(moment(visit.at), visit.outcome.name.lower().replace("_", " ")) for visit in visits[:50]]
-    return Chart(drawing.svg("Visits and signals over time"), keys, ["time", "visit"], rows)
+    return Chart(drawing.svg("Visits and signals over time", "chart wide"), keys, ["time", "visit"], rows)
 
 
 def posterior_chart(posterior: Posterior, rate: float) -> Chart:

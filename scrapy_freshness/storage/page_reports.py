@@ -7,8 +7,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal_column, select, table, true
 
 from scrapy_freshness.model import PageKind, PageStatus, VisitRecord
+from scrapy_freshness.storage.bulk import BulkSelect
 from scrapy_freshness.storage.reading import has_url, number_of
-from scrapy_freshness.storage.rows import clean, host_name, visits_from
+from scrapy_freshness.storage.rows import beliefs_from, clean, host_name, visits_from
 from scrapy_freshness.storage.schema import URL_INDEXED, host, page, spider, url_start, visit
 from scrapy_freshness.storage.store import Store
 from scrapy_freshness.storage.views import VIEWS
@@ -158,6 +159,16 @@ def page_reports(rows: Iterable[Any]) -> list[PageReport]:
         PageReport(**{**row._mapping, "status": PageStatus(row.status), "kind": PageKind(row.kind)})
         for row in rows
     ]
+
+
+def page_beliefs(store: Store, ids: Iterable[int]) -> dict[int, dict[str, float]]:
+    """What is believed of some pages beside their change rates, of those of which anything is."""
+    with store.reading() as connection:
+        rows = _select_beliefs(connection, list(ids))
+    return {row.page_id: beliefs_from(row.beliefs) for row in rows if row.beliefs is not None}
+
+
+_select_beliefs = BulkSelect(select(page.c.page_id, page.c.beliefs), page.c.page_id)
 
 
 def page_ids(store: Store, which: PageFilter) -> list[int]:
