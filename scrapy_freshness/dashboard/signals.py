@@ -18,6 +18,8 @@ from scrapy_freshness.storage.signal_reports import SignalCounts, SourceReport
 
 #: Hosts and kinds of sources that are shown, those with most signals.
 _MOST = 300
+#: Rows of the chart.
+_MOST_ROWS = 24
 #: Signals that must have been answered before a source is judged, and from which precision on it lies.
 _ENOUGH, _LIES = 10, 0.2
 #: What the verdict on the dates of a sitemap means.
@@ -77,10 +79,8 @@ def show(request: Request) -> Response:
         bad_sources=bad_sources,
         dates=DATES,
         bad_dates=_BAD_DATES,
-        reliability=_reliability(qualities)
-        if any(each.found and each.precision for each in qualities)
-        else None,
-        quality_chart=_quality_chart(qualities[:24]) if any(each.precision for each in qualities) else None,
+        reliability=_reliability(qualities),
+        quality_chart=_quality_chart(qualities),
     )
 
 
@@ -122,8 +122,10 @@ def _quality(
     )
 
 
-def _reliability(qualities: list[Quality]) -> Chart:
+def _reliability(qualities: list[Quality]) -> Chart | None:
     """What was believed of signals against what visits found after them: on the line, beliefs are right."""
+    if not any(each.found and each.precision for each in qualities):
+        return None
     drawing = Drawing.of((0.0, 1.0), (0.0, 1.0), height=320)
     drawing.y_axis(even_ticks(0.0, 1.0), _per_cent)
     drawing.x_axis(even_ticks(0.0, 1.0), _per_cent, "precision that is believed")
@@ -144,9 +146,11 @@ def _reliability(qualities: list[Quality]) -> Chart:
     return Chart(drawing.svg("Reliability of signals"), keys, ["source", "believed", "found"], rows)
 
 
-def _quality_chart(qualities: list[Quality]) -> Chart:
+def _quality_chart(qualities: list[Quality]) -> Chart | None:
     """Precision and recall with their intervals, a row for each source."""
-    shown = [each for each in qualities if each.precision is not None and each.recall is not None]
+    shown = [each for each in qualities if each.precision is not None][:_MOST_ROWS]
+    if not shown:
+        return None
     height = 60 + 34 * len(shown)
     drawing = Drawing.of((0.0, 1.0), (0.0, 1.0), height=height, left=170)
     drawing.y = type(drawing.y)(0.0, len(shown), 8, height - 38)

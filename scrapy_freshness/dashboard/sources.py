@@ -1,14 +1,17 @@
-"""Sources of links: how many new ones each shows, what they are worth, and how often it is polled at a price."""
+"""Sources of links: what each brings, what that is worth, and how often it is polled at a price."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from starlette.requests import Request
 from starlette.responses import Response
 
 from scrapy_freshness.dashboard.desk import Asked
+from scrapy_freshness.dashboard.watch import Sight
 from scrapy_freshness.insight.outlook import Outlook, some_of
 from scrapy_freshness.model import PageKind
 from scrapy_freshness.storage.live_reports import pages_with_ids
@@ -88,13 +91,13 @@ def _line(
     )
 
 
-def _column(sight: Any, name: str, rows: Any) -> Any:
+def _column(sight: Sight, name: str, rows: NDArray[np.intp]) -> NDArray[np.float64]:
     """What is believed of some pages; nan where nothing is."""
     known = sight.census.beliefs.get(name)
     return np.full(len(rows), np.nan) if known is None else known[rows].astype(np.float64)
 
 
-def _per_second(intervals: Any) -> float:
+def _per_second(intervals: Iterable[float]) -> float:
     return sum(1 / interval for interval in intervals if interval > 0 and math.isfinite(interval))
 
 

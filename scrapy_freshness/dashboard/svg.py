@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup, escape
 
 WIDTH, HEIGHT = 600, 240
-_LEFT, _RIGHT, _TOP, _BOTTOM = 54, 18, 12, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 54, 24, 12, 34
 
 #: Steps of time axes, in seconds.
 _TIME_STEPS = (
