@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "simulator": GROUND | PURE | {"planning"},
     "storage": GROUND,
     "crawl": GROUND | PURE | {"planning", "storage"},
-    "insight": GROUND | PURE | {"planning", "storage"},
+    "insight": GROUND | PURE | {"planning", "simulator", "storage"},
     "dashboard": GROUND | PURE | {"planning", "simulator", "storage", "insight"},
     "commands": GROUND | PURE | {"planning", "simulator", "storage", "crawl", "insight", "dashboard"},
     "__init__": {"crawl"},

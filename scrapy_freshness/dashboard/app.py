@@ -3,7 +3,6 @@
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -16,16 +15,15 @@ from starlette.staticfiles import StaticFiles
 
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.config import Config
-from scrapy_freshness.dashboard import hosts, overview, page_detail, page_list, signals, sources
+from scrapy_freshness.dashboard import hosts, overview, page_detail, page_list, policies, signals, sources
 from scrapy_freshness.dashboard.desk import HERE, Desk
+from scrapy_freshness.dashboard.forms import fields_of
 from scrapy_freshness.dashboard.remembered import Remembered
+from scrapy_freshness.dashboard.replaying import Replays
 from scrapy_freshness.dashboard.security import Door, Guard, letting_in
 from scrapy_freshness.dashboard.watch import Watch
 from scrapy_freshness.errors import FreshnessError, InputError
 from scrapy_freshness.storage.store import Store
-
-#: A form is never longer than this, in bytes.
-_LONGEST_FORM = 10_000
 
 
 def new_app(store: Store, config: Config, clock: Clock, door: Door) -> Starlette:
@@ -37,11 +35,13 @@ def new_app(store: Store, config: Config, clock: Clock, door: Door) -> Starlette
         door=door,
         watch=Watch(store, config, clock, time.monotonic),
         remembered=Remembered(time.monotonic),
+        replays=Replays(config),
     )
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
+        desk.replays.close()
         desk.watch.close()
         desk.remembered.close()
 
@@ -58,6 +58,9 @@ def new_app(store: Store, config: Config, clock: Clock, door: Door) -> Starlette
             Route("/sources", sources.show),
             Route("/live/sources", sources.show_table),
             Route("/signals", signals.show),
+            Route("/policies", policies.show, methods=["GET"]),
+            Route("/policies", policies.start, methods=["POST"]),
+            Route("/live/policies", policies.show_result),
             Route("/token", ask_for_token, methods=["GET"]),
             Route("/token", take_token, methods=["POST"]),
             Mount("/static", StaticFiles(directory=HERE / "static")),
@@ -82,20 +85,10 @@ def ask_for_token(request: Request) -> Response:
 
 async def take_token(request: Request) -> Response:
     """The token was typed in."""
-    form = await form_of(request)
-    if request.app.state.desk.door.takes_token(form.get("token", "").strip()):
+    form = await fields_of(request)
+    if request.app.state.desk.door.takes_token(form.get("token", [""])[-1].strip()):
         return letting_in(request.app.state.desk.door, "/")
     return await run_in_threadpool(_message, request, "token.html", 401, wrong=True)
-
-
-async def form_of(request: Request) -> dict[str, str]:
-    """What a form has sent."""
-    body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _LONGEST_FORM:
-            raise HTTPException(413)
-    return {name: values[-1] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
 
 
 def _not_found(request: Request, error: Exception) -> Response:

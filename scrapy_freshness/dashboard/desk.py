@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.config import Config
 from scrapy_freshness.dashboard.remembered import Remembered
+from scrapy_freshness.dashboard.replaying import Replays
 from scrapy_freshness.dashboard.security import Door
 from scrapy_freshness.dashboard.watch import Sight, Watch
 from scrapy_freshness.insight import human
@@ -44,6 +45,7 @@ class Desk:
     door: Door
     watch: Watch
     remembered: Remembered
+    replays: Replays
 
     def spiders(self) -> list[str]:
         """All spiders, the one that was heard of last first."""
