@@ -101,9 +101,7 @@ def _question(asked: Asked, form: dict[str, list[str]]) -> Question | None:
         spider=asked.spider,
         page_ids=sight.census.columns["page_id"][sample].tolist(),
         policies=list(dict.fromkeys(policies)),
-        budgets_per_second=[
-            factor * of_all * sight.terms.budget_per_second for factor in sorted(set(factors))
-        ],
+        budgets_per_second=[factor * of_all * budget for factor in sorted(set(factors))],
         learn="learn" in form,
     )
 
