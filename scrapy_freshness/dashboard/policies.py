@@ -25,8 +25,8 @@ CHOICES = {
     "greedy": "by change rates alone",
     "greedy-expected": "by change rates in doubt",
     "longevity-curve": "by fragments that stay",
-    "nutch": "as Nutch does",
-    "stormcrawler": "as StormCrawler does",
+    "nutch-adaptive": "as Nutch does",
+    "stormcrawler-adaptive": "as StormCrawler does",
     "optimum": "if all rates were known",
 }
 _USUAL = ("uniform", "optimum")
