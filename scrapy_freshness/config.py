@@ -131,6 +131,18 @@ class Config:
     profit_life_seconds: float = setting(
         "1d", duration, "Policies echo-*, holistic: mean life of these requests.", name="PROFIT_LIFE"
     )
+    importance: str = setting(
+        "clicks",
+        choice("clicks", "links", "equal"),
+        'What makes a page important if nobody has said it: "clicks" as imported, "links" to it, or nothing: '
+        '"equal".',
+    )
+    log_push_seconds: float = setting(
+        "1h",
+        duration,
+        "How often importances and profits are estimated anew from clicks, in crawls and long imports.",
+        name="LOG_PUSH",
+    )
     reprice_seconds: float = setting(
         "30min",
         duration,
@@ -276,7 +288,7 @@ class Config:
     def __post_init__(self) -> None:
         self._check("prior_changed_after_seconds", self.prior_changed_after_seconds > 0, "above 0")
         self._check("prior_unchanged_after_seconds", self.prior_unchanged_after_seconds > 0, "above 0")
-        for name in ("profit_life_seconds", "reprice_seconds"):
+        for name in ("profit_life_seconds", "reprice_seconds", "log_push_seconds"):
             self._check(name, getattr(self, name) > 0, "above 0")
         for name in ("longevity_risk", "longevity_learning"):
             self._check(name, getattr(self, name) >= 1, "at least 1", "")

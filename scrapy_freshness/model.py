@@ -99,6 +99,8 @@ class PageRecord:
     polls: bytes = b""  #: estimation.polls, of a source
     profiles: bytes = b""  #: content.profiles
     beliefs: dict[str, float] = field(default_factory=dict)  #: what a policy believes beside the change rate
+    found_on: int | None = None  #: page id of the source that showed it first
+    in_links: int = 0  #: pages whose first visits led to it
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -234,6 +236,29 @@ class Subscription:
     last_push_at: float = 0.0
     digests: bytes = b""  #: of what was pushed lately, 8 bytes each, latest last
     seen: bytes = b""  #: signals.seen: entries of the feed as it was pushed last
+
+
+@dataclass(slots=True, kw_only=True)
+class ImportProgress:
+    """How far a file of clicks, importances or queries has been imported.
+
+    Known by its content, not by its name: by its beginning, and by all bytes that have been read.
+    """
+
+    import_id: int | None = None  #: None before it is written for the first time
+    kind: str
+    name: str  #: of the file, the last time
+    format: str
+    head_bytes: int  #: length of its beginning
+    head_digest: bytes  #: of its beginning
+    position: int = 0  #: bytes of whole lines that have been read, decompressed and in UTF-8
+    digest: bytes = b""  #: of these bytes
+    lines: int = 0  #: among them
+    bad: dict[str, int] = field(default_factory=dict)  #: lines that could not be used, by reason
+    counts: dict[str, float] = field(default_factory=dict)  #: what else was counted, by name
+    is_done: bool = False  #: whether its end was reached
+    started_at: float = 0.0
+    updated_at: float = 0.0
 
 
 @dataclass(slots=True, kw_only=True)

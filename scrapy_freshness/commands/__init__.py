@@ -7,6 +7,7 @@ imports this one for every command of its own.
 
 import argparse
 import importlib
+import keyword
 import os
 import sys
 from typing import Any, NoReturn
@@ -17,7 +18,7 @@ from scrapy.exceptions import UsageError
 from scrapy_freshness.errors import FreshnessError, InputError
 from scrapy_freshness.insight.human import safe
 
-#: Subcommand -> one line of help; the module has the same name.
+#: Subcommand -> one line of help; the module has the same name, see `module_of`.
 SUBCOMMANDS = {
     "status": "how the crawl is doing",
     "pages": "known pages, filtered and sorted",
@@ -26,6 +27,7 @@ SUBCOMMANDS = {
     "signals": "sitemaps, feeds and pings, and how true they were",
     "dashboard": "web pages that show how the crawl does, and why",
     "settings": "reference of all settings",
+    "import": "take over clicks and importances from files",
     "db": "upgrade or check the database, rename a spider in it",
     "forget": "remove a page or a host",
     "export": "write all pages as JSON Lines or CSV",
@@ -67,11 +69,17 @@ class FreshnessCommand(ScrapyCommand):
         if args:
             raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
         try:
-            module = importlib.import_module(f"scrapy_freshness.commands.{opts.subcommand}")
+            module = module_of(opts.subcommand)
             options = parse(module, opts.subcommand, opts.rest, opts)
             self.exitcode = run_subcommand(module, self.settings, options)
         except KeyboardInterrupt:
             self.exitcode = INTERRUPTED
+
+
+def module_of(subcommand: str) -> Any:
+    """The module of a subcommand; a name that is a keyword of Python has an underscore more there."""
+    name = f"{subcommand}_" if keyword.iskeyword(subcommand) else subcommand
+    return importlib.import_module(f"scrapy_freshness.commands.{name}")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -26,6 +26,7 @@ from scrapy_freshness.crawl.configured import content_options, new_planner, upke
 from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.crawl.garbage import rare_collection
 from scrapy_freshness.crawl.journal import Journal, Loaded
+from scrapy_freshness.crawl.lessons import Lessons
 from scrapy_freshness.crawl.listening import Listening
 from scrapy_freshness.crawl.ping_errands import ERRAND_KEY
 from scrapy_freshness.crawl.pings import Pings
@@ -86,6 +87,7 @@ class Freshness:
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
         self._flushing = create_looping_call(self.flush)
         self._housekeeping = create_looping_call(self._keep_house)
+        self.lessons = Lessons(config, crawler.spidercls.name, self.planner, self.in_background)
         self._repricing = Repricing(
             self.planner,
             clock,
@@ -246,6 +248,7 @@ class Freshness:
 
     def discover(self, page: PageRecord, now: float) -> PageRecord:
         """Add a page to those that are kept fresh."""
+        page.importance *= self.lessons.importances.of(page.fingerprint, page.url, page.host)
         record = self.planner.discover(page, now)
         self.journal.remember(record)
         return record
@@ -305,6 +308,7 @@ class Freshness:
         now = self.clock.now()
         self._shorten_pauses(loaded, now)
         self.listening.know_sources(loaded)
+        self.lessons.know(loaded)
         self.planner.hosts.load(loaded.hosts)
         in_future = self.planner.load(loaded.pages, loaded.next_page_id, now, loaded.groups)
         known_price = (
@@ -367,6 +371,7 @@ class Freshness:
     def _keep_house(self) -> None:
         now = self.clock.now()
         self.journal.note_groups(self.planner.take_groups())
+        self.lessons.ask(now)
         for visit in self.planner.open_visits:
             if now - visit.opened_at > _LOST_SECONDS:
                 self.visits.fail(PageVisit(visit, visit.record.host), "lost")

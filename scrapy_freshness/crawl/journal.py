@@ -29,6 +29,7 @@ from scrapy_freshness.model import (
     VisitRecord,
     WaitingSignals,
 )
+from scrapy_freshness.storage.importance_rows import ImportanceRule
 from scrapy_freshness.storage.store import Store
 
 logger = logging.getLogger(__name__)
@@ -49,6 +50,8 @@ class Loaded:
     state: CrawlState | None
     next_page_id: int
     other_spiders: list[str]
+    rules: list[ImportanceRule]
+    revision: int
 
 
 class Journal:
@@ -235,6 +238,8 @@ class Journal:
             store.load_state(self._spider),
             store.next_page_id(self._spider),
             [name for name in store.spiders() if name != self._spider],
+            store.load_rules(),
+            store.revision(self._spider),
         )
         take_over(loaded)
         return loaded

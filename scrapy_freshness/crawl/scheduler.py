@@ -34,7 +34,7 @@ from scrapy_freshness.crawl.tracking import Tracker, Tracking, kind_of
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, UnchangedPage, visit_under_way
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.model import Outcome, PageRecord, PageStatus
-from scrapy_freshness.planning.link_learner import inherited_beliefs
+from scrapy_freshness.planning.link_learner import inherited_beliefs, showed_first
 from scrapy_freshness.planning.visits import Visit
 
 logger = logging.getLogger(__name__)
@@ -298,9 +298,11 @@ class FreshnessScheduler(BaseScheduler):
         """Add a page; one that a source links to inherits what the source's pages earn."""
         self._stats.inc_value("freshness/discovered")
         inherited: dict[str, float] = {}
+        found_on = None
         if self._asking is not None:
             self._asking.new_links += 1
             inherited = inherited_beliefs(self._asking.visit.record)
+            found_on = showed_first(self._asking.visit.record)
         page = PageRecord(
             page_id=0,
             fingerprint=fingerprint,
@@ -310,6 +312,7 @@ class FreshnessScheduler(BaseScheduler):
             kind=kind_of(request),
             priority=request.priority,
             beliefs=inherited,
+            found_on=found_on,
         )
         self._freshness.discover(page, now)
 

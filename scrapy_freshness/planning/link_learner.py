@@ -1,7 +1,9 @@
 r"""What do the links of a source bring?  Link rates from polls, profits from what is known of clicks.
 
-A page that was found on a source has the source's profit and decay while it waits for its first visit: who
-discovers it hands them in with its record. Other pages are not ephemeral, and have a profit of 0.
+What a page of a source earns is estimated from clicks, where there are any, and handed in as groups: of the
+source itself, of any on its host, and of any at all. A page that was found on a source has the source's
+profit and decay while it waits for its first visit: who discovers it hands them in with its record. Other
+pages are not ephemeral, and have a profit of 0.
 
 A source that was never polled twice is expected to be as good as the one that a typical link comes from, on
 its host or anywhere: its link rate is the mean over links, :math:`\sum\lambda^2/\sum\lambda`. Most sources
@@ -32,6 +34,14 @@ _STRENGTH = 2.0
 #: is found out by a few polls; if they are too few, a source may never be polled because others are known.
 _FIRST_LINKS = 30.0
 _STATE = struct.Struct("<dd")  # of `_Sources`
+#: What clicks tell of a source: profit, decay, and how many pages and clicks they were.
+PROFIT_STATE = struct.Struct("<dddd")
+
+
+def showed_first(source: PageRecord) -> int | None:
+    """Id of a source that shows a new page: None if all that it shows is new, at its first visit."""
+    is_telling = source.kind is PageKind.SOURCE and source.last_visit_at is not None
+    return source.page_id if is_telling else None
 
 
 def inherited_beliefs(source: PageRecord) -> dict[str, float]:
@@ -82,6 +92,8 @@ class LinkLearner(AroundRates):
         self._first_rate = 1 / 86400  #: links per second of a source before anything is known
         self._sources: dict[tuple[str, ...], _Sources] = {(): _Sources()}  #: all, and those of each host
         self._taught: set[str] = set()
+        #: Profit and decay by clicks: of any source, of those of a host, and of single ones by page id.
+        self._profits: dict[tuple[str, ...], tuple[float, float]] = {}
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """Of a source, the link rate of others; of a page, what it was found with."""
@@ -130,9 +142,22 @@ class LinkLearner(AroundRates):
     def restore(self, groups: Mapping[str, bytes]) -> None:
         """Go on where an earlier run ended."""
         super().restore(groups)
+        self._take_profits(groups)
         for key, state in groups_named("links", groups).items():
             if len(state) == _STATE.size:
                 self._sources[key] = _Sources(*_STATE.unpack(state))
+
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
+        """Put what clicks tell of sources in the place of what they told before."""
+        super().be_told(groups)
+        self._take_profits(groups)
+
+    def _take_profits(self, groups: Mapping[str, bytes]) -> None:
+        self._profits = {
+            key: PROFIT_STATE.unpack(state)[:2]
+            for key, state in groups_named("profits", groups).items()
+            if len(state) == PROFIT_STATE.size
+        }
 
     def _packed(self, key: tuple[str, ...]) -> bytes:
         sources = self._sources[key]
@@ -158,4 +183,14 @@ class LinkLearner(AroundRates):
             "profit": self._profit if is_source else 0.0,
             "decay": self._decay if is_source else _SLOWEST,
         }
-        return usual | {name: value for name, value in page.beliefs.items() if name in usual}
+        usual |= {name: value for name, value in page.beliefs.items() if name in usual}
+        if is_source and self._profits:
+            usual |= zip(("profit", "decay"), self._by_clicks(page), strict=True)
+        return usual
+
+    def _by_clicks(self, source: PageRecord) -> tuple[float, float]:
+        """Profit and decay of a source, or of those that it is most like."""
+        for key in ((source.host, str(source.page_id)), (source.host,), ()):
+            if key in self._profits:
+                return self._profits[key]
+        return self._profit, self._decay

@@ -29,6 +29,7 @@ from scrapy_freshness.planning.price import Prices, long_run_price
 from scrapy_freshness.planning.ready import FreeAt
 from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
+from scrapy_freshness.planning.told import Told
 from scrapy_freshness.planning.visited import VisitedPages
 from scrapy_freshness.planning.visits import Report, Upkeep, Visit, renewed_record
 from scrapy_freshness.value.polls import WithPolls
@@ -79,6 +80,7 @@ class Planner:
             settle=self.settle,
             look_again=self.look_again,
         )
+        self.told = Told(self._table, self._frontier, learner)
         self._renewed: dict[int, str | None] = {}  #: row -> request that replaces the stored one
         self._forgotten: set[int] = set()  #: rows of pages whose records are gone
         self._open: dict[int, Visit] = {}  #: row -> visit

@@ -95,6 +95,9 @@ class KnownSources:
     def restore(self, groups: Mapping[str, bytes]) -> None:
         """Nothing to take over."""
 
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
+        """Nothing to take over."""
+
 
 class KnownProfits(AroundRates):
     """A learner whose sources have the profits and decays that they have in truth; the rest is learned."""

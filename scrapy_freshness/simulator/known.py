@@ -60,3 +60,6 @@ class KnownTruth:
 
     def restore(self, groups: Mapping[str, bytes]) -> None:
         """Nothing to take over."""
+
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
+        """Nothing to take over."""

@@ -11,10 +11,12 @@ from scrapy_freshness.storage.schema import (
     freshness_minute,
     host,
     page,
+    page_click,
     page_detail,
     page_group,
     signal,
     signal_source,
+    source_click,
     spider,
     subscription,
     visit,
@@ -104,6 +106,6 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
 
 def _forget(connection: Connection, condition: ColumnElement[bool]) -> int:
     doomed = select(page.c.page_id).where(condition)
-    for table in (visit, signal, signal_source, page_detail):
+    for table in (visit, signal, signal_source, page_detail, page_click, source_click):
         connection.execute(delete(table).where(table.c.page_id.in_(doomed)))
     return connection.execute(delete(page).where(condition)).rowcount

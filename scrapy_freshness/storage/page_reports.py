@@ -67,7 +67,10 @@ class PageFilter:
 
 ANY_PAGE = PageFilter()
 
-_NO_ORDER = ("page_id", "fingerprint", "spider_id", "host_id", "last_visit_id", "url", "beliefs")
+_NO_ORDER = (
+    *("page_id", "fingerprint", "spider_id", "host_id", "last_visit_id", "url", "beliefs"),
+    *("found_on", "in_links", "importance_from"),
+)
 #: What pages can be sorted by.
 PAGE_ORDERS: dict[str, ColumnElement[Any]] = {
     "url": url_start,

@@ -59,6 +59,9 @@ def page_row(
         last_visit_id,
         clean(record.url),
         beliefs_text(record.beliefs),
+        None if record.found_on is None else int(record.found_on),
+        int(record.in_links),
+        0,  # whoever knows more of its importance says so
     )
 
 
@@ -127,10 +130,11 @@ def host_row(record: HostRecord) -> tuple[object, ...]:
     )
 
 
+_NOT_IN_RECORDS = ("spider_id", "host_id", "last_visit_id", "importance_from")
 #: Selects what `records_from` takes.
 record_query = (
     select(
-        *(column for column in page.c if column.name not in ("spider_id", "host_id", "last_visit_id")),
+        *(column for column in page.c if column.name not in _NOT_IN_RECORDS),
         *(column for column in page_detail.c if column.name != "page_id"),
         host.c.name.label("host"),
     )

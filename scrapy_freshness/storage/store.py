@@ -1,10 +1,12 @@
 """The door to the database for the crawl and the commands; records in, records out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine
 
 from scrapy_freshness.errors import SchemaError, StorageError
@@ -12,18 +14,31 @@ from scrapy_freshness.model import (
     Batch,
     CrawlState,
     HostRecord,
+    ImportProgress,
     PageColumns,
     PageRecord,
     SourceRecord,
     Subscription,
     WaitingSignals,
 )
-from scrapy_freshness.storage import locks, maintenance, migrations, reading, signal_rows
+from scrapy_freshness.storage import (
+    click_rows,
+    estimate_rows,
+    import_rows,
+    importance_rows,
+    locks,
+    maintenance,
+    migrations,
+    reading,
+    signal_rows,
+)
 from scrapy_freshness.storage.database import Database
 from scrapy_freshness.storage.failures import our_errors
 from scrapy_freshness.storage.rows import clean
 from scrapy_freshness.storage.schema import spider
 from scrapy_freshness.storage.writing import BatchWriter, numbers_of
+
+T = TypeVar("T")
 
 
 class Store:
@@ -159,6 +174,41 @@ class Store:
         with self.reading() as connection:
             return reading.load_subscriptions(connection, spider_name)
 
+    def load_imports(self, kind: str) -> list[ImportProgress]:
+        """How far files of a kind (clicks, ...) have been imported."""
+        with self.reading() as connection:
+            return import_rows.load_imports(connection, kind)
+
+    def clicked_pages(self, fingerprints: Iterable[int]) -> list[click_rows.ClickedPage]:
+        """The pages, of all spiders, that are known by these numbers."""
+        with self.reading() as connection:
+            return click_rows.clicked_pages(connection, fingerprints)
+
+    def host_names(self) -> set[str]:
+        """All hosts that have, or had, pages."""
+        with self.reading() as connection:
+            return click_rows.host_names(connection)
+
+    def revision(self, spider_name: str) -> int:
+        """A number that grows when somebody else than the crawl has written importances or profits."""
+        with self.reading() as connection:
+            return estimate_rows.revision_of(connection, spider_name)
+
+    def load_importances(self, spider_name: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Page ids of a spider and their importances."""
+        with self.reading() as connection:
+            return estimate_rows.load_importances(connection, spider_name)
+
+    def has_clicks(self) -> bool:
+        """Whether any clicks on pages were imported."""
+        with self.reading() as connection:
+            return click_rows.has_clicks(connection)
+
+    def load_rules(self) -> list[importance_rows.ImportanceRule]:
+        """Importances of addresses that no page had, and of all that begin so."""
+        with self.reading() as connection:
+            return importance_rows.load_rules(connection)
+
     def load_state(self, spider_name: str) -> CrawlState | None:
         """What the last crawl of a spider said about itself."""
         with self.reading() as connection:
@@ -194,6 +244,27 @@ class Store:
         with self._writing() as connection:
             spider_id = numbers_of(connection, spider, {clean(spider_name)})[clean(spider_name)]
             self._writer.write(connection, spider_id, batch)
+
+    def save_import(self, progress: ImportProgress, write: Callable[[Connection], T]) -> T:
+        """Write what a part of a file said together with how far it has been read, all or nothing.
+
+        A crawl may go on meanwhile: what *write* does should take a fraction of a second.
+        """
+        number = progress.import_id
+        try:
+            with self._writing() as connection:
+                written = write(connection)
+                import_rows.write_import(connection, progress)
+                return written
+        except BaseException:
+            progress.import_id = number  # it may be of the transaction that was undone
+            raise
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction, which must be short; for this room and what estimates from what is in it."""
+        with self._writing() as connection:
+            yield connection
 
     def forget(self, *, url: str | None = None, host: str | None = None) -> int:
         """Remove all pages of a URL or a host, and their visits; returns how many pages."""

@@ -33,7 +33,10 @@ from scrapy_freshness.storage.schema import (
 from scrapy_freshness.storage.signal_rows import write_signals
 
 # What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages.
-_FIXED = {"page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"}
+_FIXED = {
+    *("page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"),
+    *("importance", "importance_from", "found_on", "in_links"),
+}
 
 _upsert_pages = upsert(
     page,
@@ -42,12 +45,14 @@ _upsert_pages = upsert(
     [
         *replacing(column.name for column in page.c if column.name not in _FIXED),
         "last_visit_id = coalesce(excluded.last_visit_id, page.last_visit_id)",
+        # An import may have written an importance that the crawl does not know yet.
+        "importance = CASE WHEN page.importance_from = 0 THEN excluded.importance ELSE page.importance END",
     ],
 )
 _upsert_details = upsert(page_detail, page_detail.c.keys(), ["page_id"], replacing(page_detail.c.keys()[1:]))
 _upsert_hosts = upsert(host, host.c.keys()[1:], ["name"], replacing(host.c.keys()[2:]))
 _upsert_state = upsert(crawl, crawl.c.keys(), ["spider_id"], replacing(crawl.c.keys()[1:]))
-_upsert_groups = upsert(page_group, page_group.c.keys(), ["spider_id", "name"], replacing(["state"]))
+upsert_groups = upsert(page_group, page_group.c.keys(), ["spider_id", "name"], replacing(["state"]))
 _upsert_subscriptions = upsert(
     subscription, subscription.c.keys(), ["token"], replacing(subscription.c.keys()[2:])
 )
@@ -105,7 +110,7 @@ class BatchWriter:
             write_signals(connection, batch)
             _count(connection, spider_id, batch)
             groups = {clean(name): state for name, state in batch.groups.items()}
-            _upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
+            upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
             _write_subscriptions(connection, spider_id, batch.subscriptions)
             if batch.state is not None:
                 _upsert_state(connection, [_state_row(spider_id, batch.state)])
@@ -135,8 +140,8 @@ class BatchWriter:
         _upsert_pages(
             connection,
             [
-                page_row(record, spider_id, host_ids[record.host], last_visits.pop(record.page_id, None))
-                for record in pages.values()
+                page_row(record, spider_id, host_ids[record.host], last_visits.pop(page_id, None))
+                for page_id, record in sorted(pages.items())  # imports lock pages in the same order
             ],
         )
         _upsert_details(connection, [detail_row(record) for record in pages.values()])

@@ -130,7 +130,7 @@ def test_tables_of_another_program_are_left_alone(database_url: str) -> None:
     with Store.open(database_url) as store, store._writing() as connection:
         connection.execute(text(f"DROP TABLE {migrations.VERSION_TABLE}"))
 
-    with pytest.raises(SchemaError, match=r"tables of another program \(crawl, .*\).*of its own$"):
+    with pytest.raises(SchemaError, match=r"tables of another program \(.*crawl, .*\).*of its own$"):
         Store.open(database_url)
 
 

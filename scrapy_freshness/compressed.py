@@ -1,28 +1,45 @@
-"""Traces compressed with zstd, for which an optional package is needed."""
+"""Files that may be compressed, with gzip or zstd; for zstd an optional package is needed.
 
+Whether a file is compressed is told by its first bytes when it is read. Of damage, every decompressor
+complains as those of Python do: `EOFError` if the file is cut off, `DAMAGE` if it is broken.
+"""
+
+import gzip
 import importlib
 import io
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from scrapy_freshness.errors import TraceError
+from scrapy_freshness.errors import CompressionError
 
-#: What every compressed file begins with.
-MAGIC = b"\x28\xb5\x2f\xfd"
+#: What is raised while a broken file is read.
+DAMAGE = (gzip.BadGzipFile, zlib.error)
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _CHUNK_BYTES = 1 << 16
 #: Of the largest distance at which a file may repeat itself.
 _MOST_WINDOW_BYTES = 2**31
 
 
-def compressor(file: BinaryIO, name: str) -> BinaryIO:
+@contextmanager
+def decompressed(file: "io.BufferedReader[Any]", name: str | Path) -> Iterator[BinaryIO]:
+    """A stream of what is in an open file, decompressed if need be."""
+    start = file.peek(len(_ZSTD))
+    if start.startswith(_GZIP):
+        with gzip.GzipFile(fileobj=file) as stream:
+            yield cast(BinaryIO, stream)
+    elif start.startswith(_ZSTD):
+        with io.BufferedReader(_Reader(file, _zstandard(name)), _CHUNK_BYTES) as stream:
+            yield stream
+    else:
+        yield file
+
+
+def zstd_compressor(file: BinaryIO, name: str) -> BinaryIO:
     """A stream that compresses into an open file, which it leaves open."""
     return cast(BinaryIO, _zstandard(name).ZstdCompressor().stream_writer(file, closefd=False))
-
-
-def decompressor(file: BinaryIO, name: str | Path) -> io.BufferedReader:
-    """A stream of what is compressed in an open file; complains of damage and a missing end as gzip does."""
-    return io.BufferedReader(_Reader(file, _zstandard(name)), _CHUNK_BYTES)
 
 
 class _Reader(io.RawIOBase):
@@ -67,6 +84,6 @@ def _zstandard(name: str | Path) -> Any:
     try:
         return importlib.import_module("zstandard")
     except ImportError as error:
-        raise TraceError(
+        raise CompressionError(
             f"{name} is compressed with zstd: install the package zstandard (scrapy-freshness[zstd])"
         ) from error
