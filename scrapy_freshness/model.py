@@ -274,8 +274,10 @@ class Batch:
     sources: list[SourceRecord] = field(default_factory=list)
     signals: list[SignalRecord] = field(default_factory=list)
     freshness: list[FreshnessRecord] = field(default_factory=list)
+    links: dict[int, int] = field(default_factory=dict)  #: page id -> further pages that link to it
     state: CrawlState | None = None
 
     def __bool__(self) -> bool:
         known = self.pages or self.hosts or self.groups or self.sources or self.subscriptions
-        return bool(known or self.visits or self.signals or self.fetches or self.freshness)
+        counted = self.fetches or self.freshness or self.links
+        return bool(known or self.visits or self.signals or counted)

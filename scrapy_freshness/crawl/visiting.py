@@ -51,6 +51,7 @@ class PageVisit:
     response: Response | None = None
     target: PageRecord | None = None  #: where the page has moved for good
     unfinished_items: int = 0
+    linked: set[int] = field(default_factory=set)  #: fingerprints of pages that the callback asked for
     new_links: int = 0  #: pages never seen before that the callback asked for
     #: Yielded by the callback, not with the scheduler yet; weak, as another component may drop them.
     coming: "WeakSet[Request]" = field(default_factory=WeakSet)
