@@ -28,6 +28,8 @@ SUBCOMMANDS = {
     "settings": "reference of all settings",
     "import": "take over clicks and importances from files",
     "db": "upgrade or check the database, rename a spider in it",
+    "visit": "ask for a visit of a page now",
+    "pin": "visit a page at a fixed interval",
     "forget": "remove a page or a host",
     "export": "write all pages as JSON Lines or CSV",
     "replay": "try policies on recorded histories",

@@ -1,6 +1,7 @@
 """A visit on its way through Scrapy: from the request to the last item, closed exactly once."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from weakref import WeakSet
 
@@ -128,6 +129,7 @@ class Visits:
         self._planner = planner
         self._clock = clock
         self._errands = errands
+        self.ended: Callable[[Visit, str], None] = lambda visit, outcome: None  #: hears how every visit ends
         self._waiting: set[PageVisit] = set()  #: whose callback has ended, but not all that it yielded
 
     def close(self, page: PageVisit, report: Report) -> None:
@@ -137,6 +139,7 @@ class Visits:
         report.is_unfinished = bool(page.coming) or self._errands.is_waiting(page.visit.record.page_id)
         if not self._planner.end_visit(page.visit, report):
             return
+        self.ended(page.visit, report.outcome.name.lower())
         if page.host_failed and report.outcome is Outcome.FAILED:
             self._host_failed(page, report)
         if page.target is not None and report.outcome is Outcome.MOVED:

@@ -57,4 +57,5 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> PageColumns:
         not_before=column("not_before", np.float64),
         failures=column("failures", np.int32),
         change_rate=column("change_rate", np.float32),
+        pinned_seconds=column("pinned_seconds", np.float64),
     )

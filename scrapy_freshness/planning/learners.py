@@ -75,5 +75,7 @@ def learner_for(
             learning=options.longevity_learning,
         )
     if "link_rate" in needs:
-        learner = LinkLearner(learner, profit=profit, decay=1 / profit_life_seconds)
+        learner = LinkLearner(
+            learner, profit=profit, decay=1 / profit_life_seconds, with_leaving="leaving" in needs
+        )
     return learner

@@ -62,7 +62,8 @@ class KnownSources:
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """The truth."""
         rate = {"change_rate": _NEVER, "mean_rate": _NEVER, "doubt": 0.0}
-        known = {**rate, "link_rate": 0.0, **page.beliefs}
+        # A list pushes out its oldest links, which somebody has found by then.
+        known = {**rate, "link_rate": 0.0, "leaving": 0.0, **page.beliefs}
         if page.kind is PageKind.SOURCE:
             graph, number = self._graph, page.fingerprint
             known |= {

@@ -31,19 +31,22 @@ from scrapy_freshness.storage.schema import (
     visit_count,
 )
 from scrapy_freshness.storage.signal_rows import write_signals
+from scrapy_freshness.storage.wish_rows import end_wishes
 
 # What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages.
 _FIXED = {
     *("page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"),
     *("importance", "importance_from", "found_on", "in_links"),
 }
+# Who wishes it writes it: a visit that began before would take it back.
+_WISHED = {"pinned_seconds"}
 
 _upsert_pages = upsert(
     page,
     page.c.keys(),
     ["page_id"],
     [
-        *replacing(column.name for column in page.c if column.name not in _FIXED),
+        *replacing(column.name for column in page.c if column.name not in _FIXED | _WISHED),
         "last_visit_id = coalesce(excluded.last_visit_id, page.last_visit_id)",
         # An import may have written an importance that the crawl does not know yet.
         "importance = CASE WHEN page.importance_from = 0 THEN excluded.importance ELSE page.importance END",
@@ -114,6 +117,7 @@ class BatchWriter:
             groups = {clean(name): state for name, state in batch.groups.items()}
             upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
             _write_subscriptions(connection, spider_id, batch.subscriptions)
+            end_wishes(connection, batch.wishes)
             if batch.state is not None:
                 _upsert_state(connection, [_state_row(spider_id, batch.state)])
         except BaseException:
