@@ -82,13 +82,13 @@ def remembering(count: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "freshness.db"
         with Store.open(f"sqlite:///{path}") as store:
-            store.save("news", Batch(links=_segments(seen)))
+            store.save("news", Batch(seen_links=_segments(seen)))
             flushes = []
             for _ in range(100):
                 seen.add(np.random.default_rng(len(flushes)).integers(0, 2**63, 10).tolist())
                 segments = _segments(seen)
                 flushes.append(sum(len(segment.packed) for segment in segments))
-                store.save("news", Batch(links=segments))
+                store.save("news", Batch(seen_links=segments))
             print(f"  a flush with 10 new links writes {np.mean(flushes):.0f} bytes, {max(flushes)} at most")
             start = time.perf_counter()
             again = SeenLinks(store.load_links("news", HOST))

@@ -91,15 +91,6 @@ def create_click_tables() -> None:
         sa.Column("end_at", sa.Double, nullable=False),
         sa.PrimaryKeyConstraint("host_id", "start_at", name="pk_click_span"),
     )
-    op.create_table(
-        "source_profit",
-        sa.Column("page_id", KEY, autoincrement=False),
-        sa.Column("profit", sa.Double, nullable=False),
-        sa.Column("decay", sa.Double, nullable=False),
-        sa.Column("pages", sa.Double, nullable=False),
-        sa.Column("clicks", sa.Double, nullable=False),
-        sa.PrimaryKeyConstraint("page_id", name="pk_source_profit"),
-    )
 
 
 def execute(statement: str) -> None:

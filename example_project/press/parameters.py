@@ -19,7 +19,7 @@ class PressParameters:
     old_pages_per_host: int = 6
     """Pages one hop from the front page that list nothing: imprint, contact and the like."""
 
-    days: float = 2.5
+    days: float = 2.0
     """How long stories appear, from an empty web on."""
 
     seconds_per_day: float = 100.0

@@ -83,8 +83,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
             window = {"limit": options.limit, "offset": options.offset}
             found = pages(store, which, order=column, descending=descending, **window)
             rows = [row_of(page, page.spider) for page in found]
-        known = store.load_records([row["page_id"] for row in rows])
-        assess(rows, terms_of, now, {record.page_id: record.beliefs for record in known})
+        assess(store, rows, terms_of, now)
     if context.as_json:
         context.print_json({"total": total, "pages": rows})
     else:
@@ -158,5 +157,5 @@ def _cells(row: Row, now: float) -> tuple[str, ...]:
         every(row["change_rate"], row["change_rate_low"], row["change_rate_high"]),
         f"{row['visits']:,}/{row['changes']:,}",
         number(row["value"]),
-        expected(row["next_visit_at"], now),
+        expected(row["next_visit_at"], now) + (" (pinned)" if row["pinned_seconds"] is not None else ""),
     )

@@ -29,6 +29,7 @@ from scrapy_freshness.crawl.visiting import PageVisit, Visits
 from scrapy_freshness.model import UNSEEN, HubRecord, HubState, PageKind, PageRecord
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.visits import Report
+from scrapy_freshness.planning.young_links import YoungLinks
 from scrapy_freshness.signals.addresses import host_of
 from scrapy_freshness.sources.keys import link_keys
 from scrapy_freshness.sources.links import LinkReader, Shown, says_nofollow
@@ -81,6 +82,7 @@ class Hubs:
         self._seen = seen
         self._new_links = new_links
         self._in_background = in_background
+        self._young = YoungLinks()
         self._is_closed = False
 
     def know(self, loaded: Loaded) -> None:
@@ -135,7 +137,7 @@ class Hubs:
         self.search.looked_at(record, header_text(response, "Last-Modified"), self._clock.now())
         if not self.is_on or (record.page_id not in self._known and record.kind is not PageKind.SOURCE):
             return
-        page.links = []
+        page.shown = []
         if not isinstance(response, HtmlResponse) or self._is_elsewhere(response, record):
             return
         tags = b",".join(response.headers.getlist("X-Robots-Tag")).decode("latin-1")
@@ -144,9 +146,9 @@ class Hubs:
         body = response.body[: self._most_bytes]
         read = partial(self._reader.read, body, response.url)
         if len(body) <= _SHORT_BYTES:
-            page.links = read()
+            page.shown = read()
         else:
-            page.links = await maybe_deferred_to_future(self._in_background(read))
+            page.shown = await maybe_deferred_to_future(self._in_background(read))
 
     def take(self, page: PageVisit, report: Report) -> None:
         """Look at the links that were read, then close the visit."""
@@ -166,7 +168,9 @@ class Hubs:
             return
         # At the first look everything is new to us; what the spider has asked for was new to it.
         report.new_links = page.new_links + (page.found_links if hub.polls else 0)
-        n_shown = hub.shown if page.links is None else len(page.links)
+        is_same = page.shown is None and not page.new_links
+        report.staying = self._young.unchanged(record.page_id) if is_same else page.staying
+        n_shown = hub.shown if page.shown is None else len(page.shown)
         after = polled(hub, report.new_links, n_shown, report.at, self._rules)
         if after.state is not hub.state and after.state is HubState.RETIRED:
             logger.debug("%s has shown nothing new for %d polls", hub.url, after.barren)
@@ -181,7 +185,7 @@ class Hubs:
             self.search.follow(hub, page.target, self._clock.now())
 
     async def _take(self, page: PageVisit, report: Report) -> None:
-        record, links = page.visit.record, page.links or []
+        record, links = page.visit.record, page.shown or []
         host = host_of(record.url) or ""
         seen = await self._seen.of(host)
         content = [link for link in links if not link.is_boilerplate]
@@ -201,6 +205,8 @@ class Hubs:
                     self._take_link(page, host, link, key)
             await next_turn()
         hub = self._known.get(record.page_id)
+        news = met if hub is not None and hub.polls else set()
+        page.staying = self._young.polled(record.page_id, set(keys.tolist()), news)
         if hub is not None and hub.is_root and not self._is_closed:
             await self._search(hub, links)
         if not self._is_closed:

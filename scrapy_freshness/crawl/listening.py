@@ -135,9 +135,18 @@ class Listening:
         return self._planner.beliefs_of_links(UNKNOWN_PAGE)
 
     def discover_unasked(
-        self, request: Request, beliefs: Mapping[str, float] = MappingProxyType({})
+        self,
+        request: Request,
+        beliefs: Mapping[str, float] = MappingProxyType({}),
+        found_on: int | None = None,
     ) -> PageRecord | None:
-        """Add a page that somebody else than the spider has named; None if it cannot be kept."""
+        """Add a page that somebody else than the spider has named; None if it cannot be kept.
+
+        Parameters
+        ----------
+        beliefs : what is believed of it because of who has named it
+        found_on : page id of the source that has shown it first
+        """
         assert self._crawler.spider is not None
         try:
             described = request_to_json(request, self._crawler.spider, self._config.meta_keys)
@@ -154,5 +163,6 @@ class Listening:
             kind=kind_of(request),
             priority=request.priority,
             beliefs=dict(beliefs),
+            found_on=found_on,
         )
         return self._discover(page)

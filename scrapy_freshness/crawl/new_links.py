@@ -8,6 +8,7 @@ from scrapy.statscollectors import StatsCollector
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.model import UNSEEN, PageKind, PageRecord
+from scrapy_freshness.planning.link_learner import showed_first
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.sources.links import Shown
 from scrapy_freshness.sources.site import site_of
@@ -31,7 +32,7 @@ class NewLinks:
         *,
         fingerprint: Callable[[Request], int],
         discover: Callable[[PageRecord], PageRecord],
-        discover_unasked: Callable[[Request, Mapping[str, float]], PageRecord | None],
+        discover_unasked: Callable[[Request, Mapping[str, float], int | None], PageRecord | None],
         wake: Callable[[], None],
     ) -> None:
         self._planner = planner
@@ -55,15 +56,15 @@ class NewLinks:
             return None
         beliefs = self._planner.beliefs_of_links(hub)
         if request is None:
-            return 1 if self._keep_without_callback(plain, beliefs) else None
+            return 1 if self._keep_without_callback(plain, hub, beliefs) else None
         if self._planner.row_of(self._fingerprint(request)) is not None:
             return 0
-        if self._discover_unasked(request, beliefs) is None:
+        if self._discover_unasked(request, beliefs, showed_first(hub)) is None:
             return None
         self._found()
         return 1
 
-    def _keep_without_callback(self, request: Request, beliefs: Mapping[str, float]) -> bool:
+    def _keep_without_callback(self, request: Request, hub: PageRecord, beliefs: Mapping[str, float]) -> bool:
         assert self.unasked is not None
         if not self.unasked.takes_without_callback(request.url):
             return False
@@ -77,6 +78,7 @@ class NewLinks:
                 request=UNSEEN,
                 kind=PageKind.UNASKED,
                 beliefs=dict(beliefs),
+                found_on=showed_first(hub),
             )
         )
         self._found()

@@ -1,6 +1,7 @@
 """A visit on its way through Scrapy: from the request to the last item, closed exactly once."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 from weakref import WeakSet
@@ -16,6 +17,8 @@ from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.model import Outcome, PageRecord, PageStatus
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.visits import Report, Visit, was_honest
+from scrapy_freshness.planning.young_links import NOTHING_FOUND, Staying
+from scrapy_freshness.search.asked import ReadTerms
 from scrapy_freshness.sources.links import Shown
 
 logger = logging.getLogger(__name__)
@@ -53,9 +56,15 @@ class PageVisit:
     response: Response | None = None
     target: PageRecord | None = None  #: where the page has moved for good
     unfinished_items: int = 0
+    terms: ReadTerms | None = None  #: of the content, if it was read for what searchers ask for
+    links: set[int] | None = None  #: fingerprints of what the callback asked for, if scores count links
+    linked: set[int] = field(default_factory=set)  #: fingerprints of pages that the callback asked for
     new_links: int = 0  #: pages never seen before that the callback asked for
-    links: list[Shown] | None = None  #: of a hub, read off its answer; None if there is nothing to look at
+    shown: list[Shown] | None = (
+        None  #: links of a hub, read off its answer; None if there is nothing to look at
+    )
     is_taking_links: bool = False  #: they are being looked at
+    staying: Staying = NOTHING_FOUND  #: of the links that were new at the poll before
     found_links: int = 0  #: those of them that are new pages, and that the callback has not asked for
     #: Yielded by the callback, not with the scheduler yet; weak, as another component may drop them.
     coming: "WeakSet[Request]" = field(default_factory=WeakSet)
@@ -145,11 +154,21 @@ class Visits:
 
     hubs: LinkTaker  #: set when it is there
 
-    def __init__(self, crawler: Crawler, planner: Planner, clock: Clock, errands: Errands) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        planner: Planner,
+        clock: Clock,
+        errands: Errands,
+        measure: Callable[[PageVisit, Report], None] = lambda page, report: None,
+    ) -> None:
+        """*measure* adds to a report what the visit is worth to searchers."""
+        self._measure = measure
         self._crawler = crawler
         self._planner = planner
         self._clock = clock
         self._errands = errands
+        self.ended: Callable[[Visit, str], None] = lambda visit, outcome: None  #: hears how every visit ends
         self._waiting: set[PageVisit] = set()  #: whose callback has ended, but not all that it yielded
 
     def close(self, page: PageVisit, report: Report) -> None:
@@ -161,9 +180,11 @@ class Visits:
             report.body_hash = report.etag = report.last_modified = None
         if page.is_open:
             self.hubs.ending(page, report)
+            self._measure(page, report)
         report.is_unfinished = bool(page.coming) or self._errands.is_waiting(page.visit.record.page_id)
         if not self._planner.end_visit(page.visit, report):
             return
+        self.ended(page.visit, report.outcome.name.lower())
         if page.host_failed and report.outcome is Outcome.FAILED:
             self._host_failed(page, report)
         if page.target is not None and report.outcome is Outcome.MOVED:
@@ -212,7 +233,7 @@ class Visits:
         """Close a visit, once the links of a hub have been looked at."""
         if page.is_taking_links:
             return
-        if page.links:
+        if page.shown:
             page.is_taking_links = True
             self._waiting.add(page)
             self.hubs.take(page, report)

@@ -70,7 +70,8 @@ def case_of(
         host_is_honest=hosts.is_honest(record.host),
         hub_sentences=_hub_sentences(store, config, record, now),
         is_source=record.kind is PageKind.SOURCE,
-        more_often=_more_often(everyone, page, terms) if record.status is PageStatus.ACTIVE else None,
+        pinned_seconds=record.pinned_seconds,
+        more_often=_more_often(everyone, page, terms) if _may_be_helped(record) else None,
     )
 
 
@@ -83,6 +84,11 @@ def _hub_sentences(store: Store, config: Config, record: PageRecord, now: float)
 def _others(store: Store, config: Config, spider: str, now: float) -> Others:
     terms = Terms.of(store, config, spider)
     return terms, Outlook(terms, store.load_pages(spider), now)
+
+
+def _may_be_helped(record: PageRecord) -> bool:
+    """Whether a bigger budget would bring more visits."""
+    return record.status is PageStatus.ACTIVE and record.pinned_seconds is None
 
 
 def _more_often(everyone: Outlook, page: Outlook, terms: Terms) -> MoreOften | None:

@@ -69,6 +69,7 @@ class Case:
     host_is_honest: bool
     hub_sentences: list[str]  #: about the page as a hub; none if it is no hub
     is_source: bool  #: whether it is fetched for its links
+    pinned_seconds: float | None  #: interval that somebody has pinned
     more_often: MoreOften | None
 
     @property
@@ -83,6 +84,7 @@ def sentences(case: Case, now: float) -> list[str]:
         *_standing(case),
         *case.hub_sentences,
         *_beliefs(case, now),
+        *_pin(case),
         *_worth(case),
         *_obstacles(case, now),
         *_next_visit(case, now),
@@ -129,8 +131,16 @@ def _beliefs(case: Case, now: float) -> Iterator[str]:
     )
 
 
+def _pin(case: Case) -> Iterator[str]:
+    if case.pinned_seconds is not None:
+        yield (
+            f"Its interval is pinned to {duration(case.pinned_seconds)}: it is visited as often, before all "
+            "others and whatever a visit is worth. `scrapy freshness pin URL --off` lets it loose."
+        )
+
+
 def _worth(case: Case) -> Iterator[str]:
-    if case.rank is None:
+    if case.rank is None or case.pinned_seconds is not None:
         return
     missing = "not enough yet" if case.is_ever_visited else "not enough"
     enough = "enough" if case.value >= case.price else missing

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,8 @@ from numpy.typing import NDArray
 
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus
-from scrapy_freshness.storage.page_reports import PageReport
+from scrapy_freshness.storage.page_reports import PageReport, page_beliefs
+from scrapy_freshness.storage.store import Store
 
 Row = dict[str, Any]
 
@@ -23,16 +23,9 @@ def row_of(page: PageReport | PageRecord, spider: str) -> Row:
     return row | {"spider": spider, "status": page.status.name.lower(), "kind": page.kind.name.lower()}
 
 
-def assess(
-    rows: Sequence[Row],
-    terms_of: Callable[[str], Terms],
-    now: float,
-    beliefs: Mapping[int, Mapping[str, float]] = MappingProxyType({}),
-) -> None:
-    """Add to each page what its spider's policy thinks of it: value, freshness and next visit.
-
-    *beliefs* is what is believed of some pages beside the change rate, by page id.
-    """
+def assess(store: Store, rows: Sequence[Row], terms_of: Callable[[str], Terms], now: float) -> None:
+    """Add to each page what its spider's policy thinks of it: value, freshness and next visit."""
+    beliefs = page_beliefs(store, [row["page_id"] for row in rows])
     for spider in {row["spider"] for row in rows}:
         own = [row for row in rows if row["spider"] == spider]
         outlook = Outlook(terms_of(spider), columns_of(own, beliefs), now)
@@ -44,9 +37,11 @@ def assess(
 
 
 def columns_of(
-    rows: Sequence[Mapping[str, Any]], beliefs: Mapping[int, Mapping[str, float]] = MappingProxyType({})
+    rows: Sequence[Mapping[str, Any]], beliefs: Mapping[int, Mapping[str, float]] | None = None
 ) -> PageColumns:
-    """The numbers of some pages as columns."""
+    """The numbers of some pages as columns; *beliefs* are those beside the change rate, by page id."""
+    known = [(beliefs or {}).get(row["page_id"], {}) for row in rows]
+    names = {name for each in known for name in each}
     hosts = sorted({row["host"] for row in rows})
     number = {host: index for index, host in enumerate(hosts)}
 
@@ -68,8 +63,6 @@ def columns_of(
         not_before=column("not_before", np.float64),
         failures=column("failures", np.int32),
         change_rate=column("change_rate", np.float32),
-        beliefs={
-            name: np.array([beliefs.get(row["page_id"], {}).get(name, np.nan) for row in rows], np.float32)
-            for name in {name for each in beliefs.values() for name in each}
-        },
+        pinned_seconds=column("pinned_seconds", np.float64),
+        beliefs={name: np.array([each.get(name, np.nan) for each in known], np.float32) for name in names},
     )

@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_freshness.estimation.rhythm import Rhythm
 from scrapy_freshness.estimation.signal_counts import N_SOURCES
 from scrapy_freshness.model import PageRecord
 
@@ -34,12 +35,20 @@ class Learner(Protocol):
         """How long after a visit signals of each source announce, as a rule, what the visit has seen."""
         ...
 
+    def rhythm_of(self, host: str) -> Rhythm | None:
+        """How new links of a host follow the clock; None if they do not, as far as is known."""
+        ...
+
     def take_groups(self) -> Mapping[str, bytes]:
         """What was learned of groups of pages since the last call, by the name of the group."""
         ...
 
     def restore(self, groups: Mapping[str, bytes]) -> None:
         """Take over what was learned of groups in earlier runs; what is not known here is left alone."""
+        ...
+
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
+        """Take over what others have found out meanwhile: what pages of sources earn, by clicks."""
         ...
 
 
@@ -57,6 +66,10 @@ class AroundRates:
         """Handed on to the learner of rates."""
         return self._rates.deaf_seconds(host)
 
+    def rhythm_of(self, host: str) -> Rhythm | None:
+        """Handed on to the learner of rates."""
+        return self._rates.rhythm_of(host)
+
     def take_groups(self) -> Mapping[str, bytes]:
         """Those of the rates."""
         return self._rates.take_groups()
@@ -64,3 +77,7 @@ class AroundRates:
     def restore(self, groups: Mapping[str, bytes]) -> None:
         """Go on where an earlier run ended."""
         self._rates.restore(groups)
+
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
+        """Handed on to the learner of rates."""
+        self._rates.be_told(groups)

@@ -13,6 +13,7 @@ import numpy as np
 from scrapy_freshness.estimation.change_rate import RateEstimate
 from scrapy_freshness.estimation.doubt import doubtful_estimates
 from scrapy_freshness.estimation.pooled import Group, Pooled, PooledEstimate
+from scrapy_freshness.estimation.rhythm import Rhythm
 from scrapy_freshness.estimation.url_pattern import url_pattern
 from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.learner import NEVER_DEAF, Columns
@@ -60,11 +61,18 @@ class RateLearner:
         """Nothing is known of late signals."""
         return NEVER_DEAF
 
+    def rhythm_of(self, host: str) -> Rhythm | None:
+        """Nothing is known of links."""
+        return None
+
     def take_groups(self) -> Mapping[str, bytes]:
         """Nothing: pages are alone."""
         return {}
 
     def restore(self, groups: Mapping[str, bytes]) -> None:
+        """Nothing to take over."""
+
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
         """Nothing to take over."""
 
     def _columns(self, histories: Sequence[bytes]) -> Columns:
@@ -139,6 +147,10 @@ class PooledLearner:
         """Nothing is known of late signals."""
         return NEVER_DEAF
 
+    def rhythm_of(self, host: str) -> Rhythm | None:
+        """Nothing is known of links."""
+        return None
+
     def take_groups(self) -> Mapping[str, bytes]:
         """The groups of the pages visited since the last call, and those around them."""
         around = {group[:level] for group in self._taught for level in range(len(group) + 1)}
@@ -148,6 +160,9 @@ class PooledLearner:
     def restore(self, groups: Mapping[str, bytes]) -> None:
         """Go on where an earlier run ended."""
         self._pool.restore(groups_named("rates", groups))
+
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
+        """Nobody else finds out how often pages change."""
 
     def _columns(self, estimate: PooledEstimate) -> Columns:
         doubt = {"mean_rate": estimate.mean_rate, "doubt": estimate.doubt}

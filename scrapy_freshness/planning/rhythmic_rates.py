@@ -8,7 +8,7 @@ import numpy as np
 
 from scrapy_freshness.model import PageKind
 from scrapy_freshness.planning.frontier import Frontier, Rows
-from scrapy_freshness.planning.link_learner import LinkLearner
+from scrapy_freshness.planning.learner import Learner
 from scrapy_freshness.planning.link_rhythm import mean_intensity
 from scrapy_freshness.planning.table import PageTable
 
@@ -19,7 +19,7 @@ _SOURCE = int(PageKind.SOURCE)
 class RhythmicRates:
     """Keeps the link rates of the table up with the clock."""
 
-    def __init__(self, table: PageTable, frontier: Frontier, learner: LinkLearner) -> None:
+    def __init__(self, table: PageTable, frontier: Frontier, learner: Learner) -> None:
         self._table = table
         self._frontier = frontier
         self._learner = learner
@@ -38,7 +38,7 @@ class RhythmicRates:
             return
         self._next_at = now + _STEP_SECONDS
         table = self._table
-        if not table.has_sources:
+        if not table.has_sources or not table.values_links:
             return
         rows = np.flatnonzero(table.kind[: len(table)] == _SOURCE)
         factors = self._factors_of(rows, now)

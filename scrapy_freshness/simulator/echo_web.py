@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_freshness.estimation.rhythm import Rhythm
 from scrapy_freshness.model import PageKind, PageRecord
 from scrapy_freshness.planning.learner import NEVER_DEAF, AroundRates, Columns, Learner
 from scrapy_freshness.simulator.echo_graph import EchoGraph
@@ -50,10 +51,18 @@ class EchoWeb:
         is_page = fetches.pages >= len(graph.link_rate)
         pages, first = np.unique(fetches.pages[is_page], return_index=True)
         links, times = pages - len(graph.link_rate), fetches.times[is_page][first]
-        counted = _between(graph.births.times, start, end)
+        counted = self._appears(start, end)
         delay = times - graph.births.times[links]
         earned = graph.link_profit[links] * np.exp(-graph.decay[graph.births.owners[links]] * delay)
-        return float(earned[counted[links]].sum() / graph.link_profit[counted].sum())
+        return float(earned[counted[links]].sum() / self.bound(start, end))
+
+    def bound(self, start: float, end: float) -> float:
+        """Profit of fetching at once every page that appears in some time."""
+        return float(self.graph.link_profit[self._appears(start, end)].sum())
+
+    def _appears(self, start: float, end: float) -> NDArray[np.bool_]:
+        times = self.graph.births.times
+        return (times >= start) & (times <= end)
 
 
 class KnownSources:
@@ -65,7 +74,8 @@ class KnownSources:
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """The truth."""
         rate = {"change_rate": _NEVER, "mean_rate": _NEVER, "doubt": 0.0}
-        known = {**rate, "link_rate": 0.0, **page.beliefs}
+        # A list pushes out its oldest links, which somebody has found by then.
+        known = {**rate, "link_rate": 0.0, "leaving": 0.0, **page.beliefs}
         if page.kind is PageKind.SOURCE:
             graph, number = self._graph, page.fingerprint
             known |= {
@@ -91,11 +101,18 @@ class KnownSources:
         """There are no signals."""
         return NEVER_DEAF
 
+    def rhythm_of(self, host: str) -> Rhythm | None:
+        """Links come at a constant rate."""
+        return None
+
     def take_groups(self) -> Mapping[str, bytes]:
         """Nothing was learned."""
         return {}
 
     def restore(self, groups: Mapping[str, bytes]) -> None:
+        """Nothing to take over."""
+
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
         """Nothing to take over."""
 
 
@@ -145,7 +162,3 @@ def crawl_by_chooser(web: EchoWeb, chooser: Chooser, ticks: FloatArray) -> Fetch
             frontier.polled_at[source] = now
             pages.append(source)
     return Fetches(np.array(pages, np.int64), ticks)
-
-
-def _between(times: FloatArray, start: float, end: float) -> NDArray[np.bool_]:
-    return (times >= start) & (times <= end)

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from scrapy_freshness.estimation.rhythm import Rhythm
 from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.learner import NEVER_DEAF, Columns
 from scrapy_freshness.value.contract import Beliefs, FloatArray
@@ -16,7 +17,14 @@ _STATE = {"importance", "signals"}
 CERTAIN = frozenset({"mean_rate", "doubt"})
 #: What is true where no page is a source of links, and no signals come.
 NOTHING_ELSE: Mapping[str, float] = MappingProxyType(
-    {"link_rate": 0.0, "profit": 0.0, "decay": 1e-12, "recall": 0.0, "false_rate": 0.0}
+    {
+        "link_rate": 0.0,
+        "profit": 0.0,
+        "decay": 1e-12,
+        "leaving": 0.0,
+        "recall": 0.0,
+        "false_rate": 0.0,
+    }
 )
 
 
@@ -54,9 +62,16 @@ class KnownTruth:
         """All signals count, unless the settings say otherwise."""
         return NEVER_DEAF
 
+    def rhythm_of(self, host: str) -> Rhythm | None:
+        """Links come at a constant rate."""
+        return None
+
     def take_groups(self) -> Mapping[str, bytes]:
         """Nothing was learned."""
         return {}
 
     def restore(self, groups: Mapping[str, bytes]) -> None:
+        """Nothing to take over."""
+
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
         """Nothing to take over."""

@@ -19,7 +19,7 @@ def write_hubs(connection: Connection, spider_id: int, batch: Batch) -> None:
     """Write what a batch has about hubs and links; of what occurs twice the last counts."""
     latest = {record.page_id: record for record in batch.hubs}
     _upsert_hubs(connection, [_hub_row(record) for record in latest.values()])
-    segments = {(host_name(each.host), each.number): each for each in batch.links}
+    segments = {(host_name(each.host), each.number): each for each in batch.seen_links}
     _upsert_links(connection, [_links_row(spider_id, segments[key]) for key in sorted(segments)])
 
 

@@ -10,7 +10,7 @@ from scrapy_freshness.storage.rows import clean, number
 from scrapy_freshness.storage.schema import importance_rule, page, revision, spider
 
 #: Where the importance of a page comes from, as kept in ``page.importance_from``.
-ASSUMED, BY_CLICKS, BY_LINKS, GIVEN = range(4)
+ASSUMED, BY_CLICKS, BY_LINKS, BY_RULE, GIVEN = range(5)
 #: Rules that are kept, at the most; they are in the memory of every crawl.
 MOST_RULES = 100_000
 

@@ -6,8 +6,9 @@ from dataclasses import astuple
 from sqlalchemy import Connection, Table, bindparam, delete, func, select, text, update
 
 from scrapy_freshness.model import Batch, CrawlState, PageRecord, Subscription, VisitRecord
-from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, replacing, upsert
+from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, BulkUpdate, replacing, upsert
 from scrapy_freshness.storage.hub_rows import write_hubs
+from scrapy_freshness.storage.query_rows import write_maps
 from scrapy_freshness.storage.rows import (
     clean,
     detail_row,
@@ -32,12 +33,13 @@ from scrapy_freshness.storage.schema import (
     visit_count,
 )
 from scrapy_freshness.storage.signal_rows import write_signals
+from scrapy_freshness.storage.wish_rows import end_wishes
 
-# What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages. Its
-# importance is written by imports, also while a crawl runs, which knows an older one.
+# What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages.
 _FIXED = {
     *("page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"),
-    *("importance", "importance_from", "found_on"),
+    *("importance", "importance_from", "found_on", "in_links"),
+    "pinned_seconds",  # who wishes it writes it
 }
 
 _upsert_pages = upsert(
@@ -47,16 +49,19 @@ _upsert_pages = upsert(
     [
         *replacing(column.name for column in page.c if column.name not in _FIXED),
         "last_visit_id = coalesce(excluded.last_visit_id, page.last_visit_id)",
+        # An import may have written an importance that the crawl does not know yet.
+        "importance = CASE WHEN page.importance_from = 0 THEN excluded.importance ELSE page.importance END",
     ],
 )
 _upsert_details = upsert(page_detail, page_detail.c.keys(), ["page_id"], replacing(page_detail.c.keys()[1:]))
 _upsert_hosts = upsert(host, host.c.keys()[1:], ["name"], replacing(host.c.keys()[2:]))
 _upsert_state = upsert(crawl, crawl.c.keys(), ["spider_id"], replacing(crawl.c.keys()[1:]))
-_upsert_groups = upsert(page_group, page_group.c.keys(), ["spider_id", "name"], replacing(["state"]))
+upsert_groups = upsert(page_group, page_group.c.keys(), ["spider_id", "name"], replacing(["state"]))
 _upsert_subscriptions = upsert(
     subscription, subscription.c.keys(), ["token"], replacing(subscription.c.keys()[2:])
 )
 _delete_subscription = delete(subscription).where(subscription.c.token == bindparam("ended"))
+_add_links = BulkUpdate(page, "page_id", ["in_links"], adds=True)
 _insert_visits = BulkInsert(visit, visit.c.keys())
 _count_visits = upsert(
     visit_count,
@@ -107,12 +112,16 @@ class BatchWriter:
             known = {row[0]: (row[1], row[2]) for row in _select_pages(connection, map(int, page_ids))}
             last_visits = _log_visits(connection, batch.visits, known)
             self._write_pages(connection, spider_id, pages, known, last_visits)
+            _add_links(connection, sorted(batch.links.items()))
             write_signals(connection, batch)
             write_hubs(connection, spider_id, batch)
             _count(connection, spider_id, batch)
             groups = {clean(name): state for name, state in batch.groups.items()}
-            _upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
+            upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
             _write_subscriptions(connection, spider_id, batch.subscriptions)
+            end_wishes(connection, batch.wishes)
+            if batch.maps is not None:
+                write_maps(connection, spider_id, batch.maps)
             if batch.state is not None:
                 _upsert_state(connection, [_state_row(spider_id, batch.state)])
         except BaseException:

@@ -56,8 +56,8 @@ def test_pages_that_no_callback_takes_have_a_kind(store: Store) -> None:
 
 
 def test_segments_of_links_grow_and_are_replaced(store: Store) -> None:
-    store.save("news", Batch(links=[segment(0, b"1" * 8), segment(0, b"1" * 8 + b"2" * 8)]))
-    store.save("news", Batch(links=[segment(1, b"3" * 8), segment(0, b"x", host="b.example")]))
+    store.save("news", Batch(seen_links=[segment(0, b"1" * 8), segment(0, b"1" * 8 + b"2" * 8)]))
+    store.save("news", Batch(seen_links=[segment(1, b"3" * 8), segment(0, b"x", host="b.example")]))
 
     assert sorted(store.load_links("news", "a.example:8000")) == [(0, b"1" * 8 + b"2" * 8), (1, b"3" * 8)]
     assert store.load_links("other", "a.example:8000") == []
@@ -65,8 +65,8 @@ def test_segments_of_links_grow_and_are_replaced(store: Store) -> None:
 
 def test_what_is_forgotten_and_adopted_takes_its_hubs_along(store: Store) -> None:
     links = [segment(0, b"1" * 8), segment(0, b"2" * 8, host="b.example")]
-    store.save("old", Batch(pages=[page(9), page(8, host="b.example")], hubs=[HUB], links=links))
-    store.save("new", Batch(links=[segment(0, b"3" * 8, host="b.example")]))
+    store.save("old", Batch(pages=[page(9), page(8, host="b.example")], hubs=[HUB], seen_links=links))
+    store.save("new", Batch(seen_links=[segment(0, b"3" * 8, host="b.example")]))
 
     store.adopt("old", "new")
     assert [hub.page_id for hub in store.load_hubs("new")] == [9]
