@@ -149,7 +149,8 @@ def sum_up(pages: Columns, visits: Columns) -> None:
     pages["status"] = np.where(never, int(PageStatus.NEW), pages["status"])
     for name in ("change_rate", "change_rate_low", "change_rate_high"):
         pages[name] = np.where(never, 0.0, pages[name])
-    pages["beliefs"] = [None] * (size - 1)
+    pages["beliefs"] = pages["found_on"] = [None] * (size - 1)
+    pages["in_links"] = pages["importance_from"] = np.zeros(size - 1, int)
     pages["pinned_seconds"] = nothing_if(np.arange(size - 1) % 10_000 != 0, np.full(size - 1, 3600.0))
 
 
@@ -216,6 +217,18 @@ def write_signals(
     }
     signals["changed"] = [None if each is None else bool(each) for each in signals["changed"]]
     write(connection, schema.signal, signals)
+    host = pages["host_id"][signals["page_id"] - 1]
+    keys, place = np.unique(host * 4 + signals["source"], return_inverse=True)
+    is_true = np.array([bool(each) for each in signals["changed"]])
+    counts = {
+        "spider_id": np.ones(len(keys), int),
+        "host_id": keys // 4,
+        "source": keys % 4,
+        "heard": np.bincount(place),
+        "answered": np.bincount(place[~waits], minlength=len(keys)),
+        "confirmed": np.bincount(place[is_true], minlength=len(keys)),
+    }
+    write(connection, schema.signal_count, counts)
     n_sources = len(tellers)
     entries = rng.integers(10, 5_000, n_sources)
     sources = {

@@ -109,7 +109,7 @@ class BatchWriter:
             known = {row[0]: (row[1], row[2]) for row in _select_pages(connection, map(int, page_ids))}
             last_visits = _log_visits(connection, batch.visits, known)
             self._write_pages(connection, spider_id, pages, known, last_visits)
-            write_signals(connection, batch)
+            write_signals(connection, spider_id, batch)
             _count(connection, spider_id, batch)
             groups = {clean(name): state for name, state in batch.groups.items()}
             upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
