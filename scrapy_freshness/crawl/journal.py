@@ -23,9 +23,11 @@ from scrapy_freshness.model import (
     HostRecord,
     PageColumns,
     PageRecord,
+    QueryTerms,
     SignalRecord,
     SourceRecord,
     Subscription,
+    TermMaps,
     VisitRecord,
     WaitingSignals,
     Wish,
@@ -50,6 +52,9 @@ class Loaded:
     sources: list[SourceRecord]
     waiting: WaitingSignals
     subscriptions: list[Subscription]
+    queries: QueryTerms
+    query_version: tuple[int, float]
+    maps: TermMaps | None
     state: CrawlState | None
     next_page_id: int
     other_spiders: list[str]
@@ -78,6 +83,11 @@ class Journal:
     @property
     def unsaved_visits(self) -> int:
         return len(self._unsaved.visits)
+
+    @property
+    def store(self) -> Store:
+        """The database, for reading from another thread; StorageError if it is not open."""
+        return self._opened_store()
 
     def open(self) -> None:
         """Open, migrate and lock the database; blocks, so it is called before the crawl begins."""
@@ -109,6 +119,10 @@ class Journal:
     def note_groups(self, groups: Mapping[str, bytes]) -> None:
         """Keep what was learned of groups of pages for the next flush."""
         self._unsaved.groups.update(groups)
+
+    def note_maps(self, maps: TermMaps) -> None:
+        """Keep maps from scores to ranks for the next flush."""
+        self._unsaved.maps = maps
 
     def note_subscription(self, token: str, subscription: Subscription | None) -> None:
         """Keep a subscription as it is now for the next flush; None if it has ended."""
@@ -243,6 +257,7 @@ class Journal:
             freshness=batch.freshness + since.freshness,
             subscriptions=batch.subscriptions | since.subscriptions,
             wishes=batch.wishes | since.wishes,
+            maps=since.maps or batch.maps,
         )
         return failure
 
@@ -260,6 +275,8 @@ class Journal:
     def _load(self, take_over: Callable[[Loaded], None], now: float) -> Loaded:
         store = self._opened_store()
         self._forget([wish for wish in self._read_wishes() if wish.kind is WishKind.FORGET], now)
+        query_version = store.query_version()  # before they are read: what comes meanwhile is noticed later
+        queries = store.load_queries()
         loaded = Loaded(
             store.load_pages(self._spider),
             store.load_hosts(),
@@ -267,6 +284,9 @@ class Journal:
             store.load_sources(self._spider),
             store.load_waiting_signals(self._spider),
             store.load_subscriptions(self._spider),
+            queries,
+            query_version,
+            store.load_maps(self._spider) if len(queries.term_id) else None,
             store.load_state(self._spider),
             store.next_page_id(self._spider),
             [name for name in store.spiders() if name != self._spider],

@@ -14,6 +14,8 @@ from scrapy_freshness.storage.schema import (
     page_click,
     page_detail,
     page_group,
+    query_index,
+    query_map,
     signal,
     signal_count,
     signal_source,
@@ -103,6 +105,9 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
     connection.execute(update(page_group).where(inherits).values(spider_id=heir))
     for table in (subscription, wish):
         connection.execute(update(table).where(table.c.spider_id == old).values(spider_id=heir))
+    # The maps of both are those of other pages than the heir has now; they are fitted anew.
+    for table in (query_map, query_index):
+        connection.execute(delete(table).where(table.c.spider_id.in_([old, heir])))
     for table in (visit_count, fetch_count, freshness_minute, signal_count, page_group):
         connection.execute(delete(table).where(table.c.spider_id == old))
     has_state = select(func.count()).select_from(crawl).where(crawl.c.spider_id == heir)

@@ -122,6 +122,39 @@ page_detail = Table(
     Column("profiles", LargeBinary, nullable=False),
     Column("signalled", LargeBinary),
     Column("polls", LargeBinary),
+    Column("terms", LargeBinary),  # what searchers ask for that is on the page, three bytes a term
+    Column("touched", LargeBinary),  # what searchers noticed of its last change
+    Column("links", LargeBinary),  # fingerprints of the pages that it links to, if scores count them
+)
+
+query_term = Table(
+    "query_term",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("term", Text, nullable=False, unique=True),
+    Column("frequency", Double, nullable=False),  # how often it was asked for
+    sqlite_autoincrement=True,  # a number is never given out again: pages are kept by them
+)
+
+query_index = Table(
+    "query_index",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("scoring", Text, nullable=False),
+    Column("pages", BigInteger, nullable=False),
+    Column("fitted_at", Double, nullable=False),
+    PrimaryKeyConstraint("spider_id"),
+)
+
+query_map = Table(
+    "query_map",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("term_id", Integer, nullable=False),
+    Column("results", BigInteger, nullable=False),  # pages that have the term
+    # Logarithms of the scores at four ranks, from the first to the last.
+    *(Column(f"knot_{number}", Double, nullable=False) for number in range(1, 5)),
+    PrimaryKeyConstraint("spider_id", "term_id"),
 )
 
 page_group = Table(

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, func, select, text,
 
 from scrapy_freshness.model import Batch, CrawlState, PageRecord, Subscription, VisitRecord
 from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, replacing, upsert
+from scrapy_freshness.storage.query_rows import write_maps
 from scrapy_freshness.storage.rows import (
     clean,
     detail_row,
@@ -115,6 +116,8 @@ class BatchWriter:
             upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
             _write_subscriptions(connection, spider_id, batch.subscriptions)
             end_wishes(connection, batch.wishes)
+            if batch.maps is not None:
+                write_maps(connection, spider_id, batch.maps)
             if batch.state is not None:
                 _upsert_state(connection, [_state_row(spider_id, batch.state)])
         except BaseException:
