@@ -77,7 +77,7 @@ def drawn_pages(rng: np.random.Generator, n_pages: int, n_hosts: int, now: float
     kind[:: n_pages // n_sources] = rng.choice([2, 3], len(kind[:: n_pages // n_sources]))
     sections = np.array(["news", "sport", "products", "forum", "wiki", "blog"])[rng.integers(0, 6, n_pages)]
     pairs = zip(host.tolist(), sections.tolist(), range(n_pages), strict=True)
-    urls = [f"https://www.host{h}.example/{section}/a-page-about-something-{n}" for h, section, n in pairs]
+    urls = [f"http://www.host{h}.example/{section}/a-page-about-something-{n}" for h, section, n in pairs]
     return {
         "page_id": np.arange(1, n_pages + 1),
         "fingerprint": (rng.permutation(n_pages) - n_pages // 2) * (2**63 // n_pages),
@@ -290,8 +290,8 @@ def nothing_if(missing: NDArray[np.bool_], values: NDArray[Any]) -> list[Any]:
 
 
 def write(connection: Connection, table: Table, columns: Columns) -> None:
-    """Write all rows of a table."""
-    names = list(table.c.keys())
+    """Write all rows of a table; columns that are not given may be left out."""
+    names = [column.name for column in table.c if column.name in columns]
     lists: list[Sequence[Any]] = [columns[name] for name in names]
     n_rows = len(lists[0])
     for start in range(0, n_rows, BATCH):
@@ -299,7 +299,9 @@ def write(connection: Connection, table: Table, columns: Columns) -> None:
         rows = zip(*(each.tolist() if isinstance(each, np.ndarray) else each for each in part), strict=True)
         if connection.dialect.name == "sqlite":
             marks = ", ".join("?" for _ in names)
-            connection.exec_driver_sql(f"INSERT INTO {table.name} VALUES ({marks})", list(rows))
+            connection.exec_driver_sql(
+                f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({marks})", list(rows)
+            )
         else:
             copy(connection, table, names, rows)
     print(f"{table.name}: {n_rows:,} rows", flush=True)
