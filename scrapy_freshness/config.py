@@ -64,6 +64,8 @@ POLICY_NAMES = (
     "longevity-bounds",
     "longevity-curve",
     "uniform",
+    "user-centric",
+    "user-centric-linear",
 )
 _APPROX = re.compile(r"greedy-ncis-approx-[1-9][0-9]{0,2}")
 
@@ -148,6 +150,16 @@ class Config:
         duration,
         "Policies echo-*: how often the schedule of all sources is made anew.",
         name="REPRICE_INTERVAL",
+    )
+    query_scoring: str = setting(
+        "tf-idf",
+        text,
+        'How results of imported queries are ranked: "tf-idf", "in-links", or the path of a class of yours.',
+    )
+    query_importance: bool = setting(
+        False,
+        switch,
+        "Whether pages weigh by what their changes cost searchers (not in user-centric, which does anyway).",
     )
     signals: bool = setting(
         True, switch, "Whether sitemaps and feeds are looked for, and polled for what they say about pages."
@@ -278,6 +290,11 @@ class Config:
     )
     ping_timeout_seconds: float = setting(
         "10s", duration, "How long a ping may take to arrive.", name="PING_TIMEOUT"
+    )
+    metrics_listen: tuple[str, int] | None = setting(
+        "",
+        endpoint,
+        "Address and port on which the crawl tells Prometheus and others how it does; empty for none.",
     )
     plain_scheduler: str = setting(
         "scrapy.core.scheduler.Scheduler",

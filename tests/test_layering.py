@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "planning": NUMBERS | PURE,
     "simulator": GROUND | PURE | {"planning"},
     "storage": GROUND,
-    "imports": GROUND | {"signals", "estimation", "storage", "planning"},
+    "imports": GROUND | {"content", "signals", "estimation", "storage", "planning"},
     "crawl": GROUND | PURE | {"planning", "storage", "imports"},
     "insight": GROUND | PURE | {"planning", "simulator", "storage"},
     "dashboard": GROUND | PURE | {"planning", "simulator", "storage", "insight"},

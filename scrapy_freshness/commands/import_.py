@@ -1,6 +1,7 @@
 """Take over what others know about pages, from files.
 
 importance   how important pages are: CSV or JSON Lines with url and importance
+queries      what searchers ask for: lines, CSV or JSON Lines, exports of search logs
 
 FILE may be compressed with gzip or zstd; - is standard input. A file that was
 imported before is gone on with where that ended, also if it was killed, renamed
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scrapy_freshness.commands import import_clicks, import_importance
+from scrapy_freshness.commands import import_clicks, import_importance, import_queries
 from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.importing import Kind
 from scrapy_freshness.errors import InputError
@@ -24,7 +25,11 @@ from scrapy_freshness.insight.human import clipped, count, safe, size
 from scrapy_freshness.storage.store import Store
 
 #: Kind of import -> its module, which has `add_options(parser)` and `kind(context, store, options)`.
-KINDS: dict[str, Any] = {"clicks": import_clicks, "importance": import_importance}
+KINDS: dict[str, Any] = {
+    "clicks": import_clicks,
+    "importance": import_importance,
+    "queries": import_queries,
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -63,5 +63,6 @@ def columns_of(
         not_before=column("not_before", np.float64),
         failures=column("failures", np.int32),
         change_rate=column("change_rate", np.float32),
+        pinned_seconds=column("pinned_seconds", np.float64),
         beliefs={name: np.array([each.get(name, np.nan) for each in known], np.float32) for name in names},
     )

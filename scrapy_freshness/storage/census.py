@@ -14,8 +14,8 @@ from sqlalchemy import Connection, Select, func, select
 
 from scrapy_freshness.model import PageColumns
 from scrapy_freshness.storage.bulk import BulkSelect
-from scrapy_freshness.storage.reading import CHUNK, COLUMNS, BeliefColumns, number_of
-from scrapy_freshness.storage.rows import clean
+from scrapy_freshness.storage.reading import CHUNK, COLUMNS, SparseColumns, number_of
+from scrapy_freshness.storage.rows import beliefs_from, clean
 from scrapy_freshness.storage.schema import PAGE_IDS_PER_SPIDER, host, page, spider, visit
 from scrapy_freshness.storage.store import Store
 
@@ -117,7 +117,7 @@ class _Part:
 
     def __init__(self) -> None:
         self._chunks: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, t)] for name, t in _ALL.items()}
-        self._beliefs = BeliefColumns()
+        self._beliefs = SparseColumns()
         self._urls: list[bytes] = []
         self._lengths: list[NDArray[np.int64]] = []
 
@@ -132,7 +132,7 @@ class _Part:
         with np.errstate(over="ignore"):
             for (name, dtype), values in zip(_ALL.items(), numbers, strict=True):
                 self._chunks[name].append(np.array(values, dtype))
-        self._beliefs.add(beliefs)
+        self._beliefs.add([None if text is None else beliefs_from(text) for text in beliefs])
         lines = [url.replace("\n", "%0A").encode("utf-8", "replace") for url in urls]
         self._lengths.append(np.array([len(line) + 1 for line in lines], np.int64))
         self._urls.append(b"\n".join(lines) + b"\n")
@@ -146,7 +146,7 @@ class _Part:
             spider=spider_name,
             hosts=[hosts[number] for number in numbers.tolist()],
             columns=columns,
-            beliefs=self._beliefs.columns(),
+            beliefs=self._beliefs.columns(np.float32),
             urls=b"".join(self._urls),
             url_starts=np.cumsum(lengths),
             last_visit_id=last_visit_id,

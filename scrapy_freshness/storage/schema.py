@@ -97,6 +97,7 @@ page = Table(
     Column("found_on", BigInteger),  # page_id of the source that showed it first
     Column("in_links", Integer, nullable=False, server_default="0"),
     Column("importance_from", SmallInteger, nullable=False, server_default="0"),
+    Column("pinned_seconds", Double),  # between visits, as somebody wishes; no visit changes it
     # The fingerprint first: no index starts with the spider, so that reading all its pages is a plain scan.
     UniqueConstraint("fingerprint", "spider_id"),
 )
@@ -120,6 +121,39 @@ page_detail = Table(
     Column("profiles", LargeBinary, nullable=False),
     Column("signalled", LargeBinary),
     Column("polls", LargeBinary),
+    Column("terms", LargeBinary),  # what searchers ask for that is on the page, three bytes a term
+    Column("touched", LargeBinary),  # what searchers noticed of its last change
+    Column("links", LargeBinary),  # fingerprints of the pages that it links to, if scores count them
+)
+
+query_term = Table(
+    "query_term",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("term", Text, nullable=False, unique=True),
+    Column("frequency", Double, nullable=False),  # how often it was asked for
+    sqlite_autoincrement=True,  # a number is never given out again: pages are kept by them
+)
+
+query_index = Table(
+    "query_index",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("scoring", Text, nullable=False),
+    Column("pages", BigInteger, nullable=False),
+    Column("fitted_at", Double, nullable=False),
+    PrimaryKeyConstraint("spider_id"),
+)
+
+query_map = Table(
+    "query_map",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("term_id", Integer, nullable=False),
+    Column("results", BigInteger, nullable=False),  # pages that have the term
+    # Logarithms of the scores at four ranks, from the first to the last.
+    *(Column(f"knot_{number}", Double, nullable=False) for number in range(1, 5)),
+    PrimaryKeyConstraint("spider_id", "term_id"),
 )
 
 page_group = Table(
@@ -204,6 +238,23 @@ signal = Table(
     Column("changed", Boolean),  # what it found
 )
 Index("ix_signal_page_id", signal.c.page_id)
+
+wish = Table(
+    "wish",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("spider_id", Integer, nullable=False),  # whose crawl is to grant it
+    Column("kind", SmallInteger, nullable=False),
+    Column("page_id", BigInteger),  # None: about a whole host
+    Column("what", Text, nullable=False),  # URL or host; it stays when the page is forgotten
+    Column("seconds", Double),  # interval that is pinned; None: none any more
+    Column("asked_at", Double, nullable=False),
+    Column("done_at", Double),
+    Column("outcome", Text),
+)
+_is_waiting = wish.c.done_at.is_(None)
+# Asked for at every flush, so it has those that wait only.
+Index("ix_wish_waiting", wish.c.spider_id, sqlite_where=_is_waiting, postgresql_where=_is_waiting)
 
 visit_count = Table(
     "visit_count",

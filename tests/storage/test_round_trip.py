@@ -59,10 +59,14 @@ RECORD_FIELDS = {
     "history": st.binary(max_size=3000),
     "signalled": st.binary(max_size=128),
     "polls": st.binary(max_size=80),
+    "terms": st.binary(max_size=20),
+    "touched": st.binary(max_size=20),
+    "links": st.binary(max_size=20),
     "profiles": st.binary(max_size=3000),
     "beliefs": st.dictionaries(ANY_TEXT, FLOAT, max_size=3),
     "found_on": st.just(2**40),
     "in_links": st.just(3),
+    "pinned_seconds": st.none(),  # not the crawl's to write
 }
 RECORDS = st.builds(PageRecord, **RECORD_FIELDS)
 
