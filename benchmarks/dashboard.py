@@ -4,7 +4,8 @@
 
 Without URLs, two databases with a million pages and ten million visits are made (`large_database.py`) and
 removed again: SQLite and PostgreSQL. The dashboard runs as a user starts it and is asked over HTTP; each
-address is asked twice before it is measured. Bar: 300 ms at the 95th percentile.
+address is asked twice before it is measured. Bar: 300 ms at the 95th percentile. Beside it, the mean
+processor time of the dashboard for an answer: on a machine that has other things to do, answers take longer.
 
 For the crawl, all hosts are one local server, by way of a proxy. Windows of time with the dashboard asked as
 an open page asks it (the overview's live parts, and somebody who clicks through the pages) take turns with
@@ -48,11 +49,10 @@ BUDGET = 40.0
 #: Addresses of all pages of the dashboard, with the ways to sort and to filter; {page} is a page with visits.
 PATHS = (
     "/",
-    "/?range=90d",
+    "/?range=30d",
     "/live/now",
     "/live/charts",
     "/live/charts?range=30d",
-    "/live/charts?range=90d",
     "/live/budgets",
     "/pages",
     *(f"/pages?sort={order}" for order in ("url", "status", "last_visit", "next_visit", "change_rate")),
@@ -154,9 +154,11 @@ def measure_pages(url: str, n_requests: int) -> dict[str, float]:
             path = template.format(page=found.page_id)
             for _ in range(2):
                 dashboard.get(path)
+            before = processor_seconds(dashboard.process.pid)
             slowest[template] = p95([dashboard.get(path) for _ in range(n_requests)])
+            cost = 1000 * (processor_seconds(dashboard.process.pid) - before) / n_requests
             verdict = "" if slowest[template] <= MOST_MS else "   <-- over the bar"
-            print(f"  {template:40} {slowest[template]:7.0f} ms{verdict}", flush=True)
+            print(f"  {template:40} {slowest[template]:7.0f} ms {cost:7.0f} ms{verdict}", flush=True)
     finally:
         dashboard.close()
     return slowest
@@ -181,6 +183,12 @@ def measure_reports(url: str, n_calls: int) -> None:
         for name, call in calls.items():
             call()
             print(f"  {name:40} {p95([milliseconds(call) for _ in range(n_calls)]):7.0f} ms", flush=True)
+
+
+def processor_seconds(pid: int) -> float:
+    """Processor time of a process so far."""
+    spent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(spent[11]) + int(spent[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def milliseconds(call: Callable[[], object]) -> float:
@@ -243,9 +251,8 @@ def crawl(url: str, proxy: int, folder: Path) -> Iterator[Callable[[], tuple[flo
         connection.request("GET", "/status.json")
         (status,) = json.loads(connection.getresponse().read())["spiders"]
         connection.close()
-        spent = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        ticks = int(spent[11]) + int(spent[12])
-        return time.monotonic(), sum(status["fetches"]["run"].values()), ticks / os.sysconf("SC_CLK_TCK")
+        n_fetches = sum(status["fetches"]["run"].values())
+        return time.monotonic(), n_fetches, processor_seconds(process.pid)
 
     try:
         deadline = time.monotonic() + 180
@@ -340,7 +347,7 @@ def main() -> int:
     missed = []
     with databases(options) as urls:
         for name, url in urls.items():
-            print(f"{name}: pages of the dashboard, 95th percentile")
+            print(f"{name}: pages of the dashboard, 95th percentile and processor time")
             slowest = measure_pages(url, options.requests)
             missed += [f"{name} {path}: {ms:.0f} ms" for path, ms in slowest.items() if ms > MOST_MS]
             print(f"{name}: reports")
