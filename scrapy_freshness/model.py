@@ -323,9 +323,10 @@ class Batch:
     wishes: dict[int, tuple[float, str]] = field(default_factory=dict)  #: id -> when granted, and the outcome
     maps: TermMaps | None = None
     freshness: list[FreshnessRecord] = field(default_factory=list)
+    links: dict[int, int] = field(default_factory=dict)  #: page id -> further pages that link to it
     state: CrawlState | None = None
 
     def __bool__(self) -> bool:
         known = self.pages or self.hosts or self.groups or self.sources or self.subscriptions
-        counted = self.visits or self.signals or self.fetches or self.freshness
+        counted = self.visits or self.signals or self.fetches or self.freshness or self.links
         return bool(known or counted or self.wishes or self.maps)

@@ -1,52 +1,20 @@
 """The dashboard as its readers have it: a real server, a real database, a real browser."""
 
 import shutil
-import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
-import uvicorn
 from playwright.sync_api import Browser, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from lively_web import NOW, fill
-
-from scrapy_freshness.clock import ManualClock
-from scrapy_freshness.config import Config
-from scrapy_freshness.dashboard.app import new_app
-from scrapy_freshness.dashboard.security import Door
-from scrapy_freshness.storage.store import Store
+from lively_web import fill
+from serving import served
 
 FIRST_LOOK = Path(__file__).parent / "chromium.sh"
-
-
-@contextmanager
-def served(
-    database_url: str, door: Door | None = None, *, may_act: bool = False
-) -> Iterator[tuple[str, ManualClock]]:
-    """The address of a dashboard over a database, and its clock."""
-    open_store = partial(Store.open, database_url, create=False) if may_act else None
-    clock = ManualClock(NOW)
-    listening = socket.create_server(("127.0.0.1", 0))
-    with Store.open_readonly(database_url) as store, listening:
-        config = Config(database_url=database_url)
-        app = new_app(store, config, clock, door or Door("127.0.0.1"), open_store)
-        quiet = uvicorn.Config(app, log_level="critical", server_header=False, timeout_graceful_shutdown=1)
-        server = uvicorn.Server(quiet)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}", clock
-        finally:
-            server.should_exit = True
-            thread.join()
 
 
 @pytest.fixture(scope="session")

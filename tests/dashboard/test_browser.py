@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest import served
 from lively_web import HOSTILE, NOW, SPIDER
 from playwright.sync_api import Browser, Page, expect
+from serving import served
 
 from scrapy_freshness.model import Batch, Outcome, VisitRecord
 from scrapy_freshness.storage.page_reports import find_pages
