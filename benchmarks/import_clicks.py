@@ -1,6 +1,6 @@
 """How fast is an access log imported, in how much memory, and does it go on after `kill -9`?
 
-A log in the Combined Log Format is generated: requests for 200,000 pages, most of them for a few pages, from
+A log in the Combined Log Format is generated: requests for 200,000 pages, two thirds of them for a few, from
 browsers and bots, with answers of all kinds. It is imported by `scrapy freshness import clicks`, killed twice
 on the way, beside two rivals in the same run: one that takes each line apart with a regular expression and
 counts clicks per page in a dictionary, keeping nothing; and one that inserts each click into SQLite, a
@@ -54,10 +54,9 @@ def log_lines(n_bytes: int, seed: int = 1) -> Iterator[bytes]:
         lines = []
         for _ in range(2_000):
             at = time.strftime("%d/%b/%Y:%H:%M:%S +0000", time.gmtime(START + number // CLICKS_PER_SECOND))
-            page = min(
-                int(rng.paretovariate(0.7)), 2 * N_PAGES
-            )  # one in fifty is for a page that is not known
             draw = rng.random()
+            # A third of all requests are for any page, one in fifty of them for one that is not known.
+            page = int(rng.random() * 1.02 * N_PAGES) if draw < 0.33 else int(rng.paretovariate(0.7))
             method, status = "POST" if draw > 0.98 else "GET", STATUS[int(draw * 1000) % 20]
             lines.append(
                 f"10.{number % 256}.{number % 199}.{number % 251} - - [{at}] "
