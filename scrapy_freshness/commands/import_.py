@@ -1,7 +1,7 @@
 """Take over what others know about pages, from files.
 
 importance   how important pages are: CSV or JSON Lines with url and importance
-queries      what searchers ask for: lines, CSV or JSON Lines, exports of search logs
+queries      what searchers ask for: lines, tables, exports of search logs
 
 FILE may be compressed with gzip or zstd; - is standard input. A file that was
 imported before is gone on with where that ended, also if it was killed, renamed
