@@ -291,6 +291,11 @@ class Config:
     ping_timeout_seconds: float = setting(
         "10s", duration, "How long a ping may take to arrive.", name="PING_TIMEOUT"
     )
+    metrics_listen: tuple[str, int] | None = setting(
+        "",
+        endpoint,
+        "Address and port on which the crawl tells Prometheus and others how it does; empty for none.",
+    )
     plain_scheduler: str = setting(
         "scrapy.core.scheduler.Scheduler",
         text,

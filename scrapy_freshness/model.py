@@ -104,6 +104,7 @@ class PageRecord:
     beliefs: dict[str, float] = field(default_factory=dict)  #: what a policy believes beside the change rate
     found_on: int | None = None  #: page id of the source that showed it first
     in_links: int = 0  #: pages whose first visits led to it
+    pinned_seconds: float | None = None  #: between visits, as somebody wishes; no visit changes it
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -124,6 +125,7 @@ class PageColumns:
     failures: NDArray[np.int32]
     change_rate: NDArray[np.float32]
     beliefs: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)  #: by name; nan if not known
+    pinned_seconds: NDArray[np.float64] | None = None  #: nan where it is not pinned; None if it nowhere is
 
 
 @dataclass(slots=True, kw_only=True)
@@ -195,6 +197,27 @@ class WaitingSignals:
 
     page_id: NDArray[np.int64]
     source: NDArray[np.uint8]
+
+
+class WishKind(IntEnum):
+    """What somebody asks of a crawl."""
+
+    VISIT = 0  #: a visit of a page, now
+    PIN = 1  #: visits of a page at a fixed interval, or no longer so
+    FORGET = 2  #: to know nothing any more of a page or a host
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class Wish:
+    """Something that a person asks of the crawl of a spider; granted once."""
+
+    wish_id: int
+    kind: WishKind
+    what: str  #: URL of the page, or the host
+    page_id: int | None = None  #: None if it is about a host
+    fingerprint: int | None = None  #: of the page; None if it is not known (any more)
+    seconds: float | None = None  #: of a pin; None: no pin any more
+    asked_at: float = 0.0
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -297,6 +320,7 @@ class Batch:
     subscriptions: dict[str, Subscription | None] = field(default_factory=dict)  #: by token; None if it ended
     sources: list[SourceRecord] = field(default_factory=list)
     signals: list[SignalRecord] = field(default_factory=list)
+    wishes: dict[int, tuple[float, str]] = field(default_factory=dict)  #: id -> when granted, and the outcome
     maps: TermMaps | None = None
     freshness: list[FreshnessRecord] = field(default_factory=list)
     state: CrawlState | None = None
@@ -304,4 +328,4 @@ class Batch:
     def __bool__(self) -> bool:
         known = self.pages or self.hosts or self.groups or self.sources or self.subscriptions
         counted = self.visits or self.signals or self.fetches or self.freshness
-        return bool(known or counted or self.maps)
+        return bool(known or counted or self.wishes or self.maps)

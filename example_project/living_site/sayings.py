@@ -120,7 +120,7 @@ def signal_truth(
         spoken = sayings(world, page, start, end)
         said += len(spoken)
         true += sum(saying.is_true for saying in spoken)
-        delays = [_told_after(world, page, time) for time in times]
+        delays = [told_after(world, page, time) for time in times]
         told += sum(delay < inf and delay <= within_seconds for delay in delays)
     return SignalTruth(changes, told, said, true)
 
@@ -130,7 +130,7 @@ def announcing_hosts(world: World) -> list[Host]:
     return [host for host in world.hosts if host.character is Character.ANNOUNCING]
 
 
-def _told_after(world: World, page: Document, time: float) -> float:
+def told_after(world: World, page: Document, time: float) -> float:
     """Return how long after a change it is told of, infinity for never."""
     match page.host.manner:
         case Manner.DELAYED:

@@ -21,6 +21,7 @@ from scrapy_freshness.insight.human import safe
 #: Subcommand -> one line of help; the module has the same name, see `module_of`.
 SUBCOMMANDS = {
     "status": "how the crawl is doing",
+    "top": "crawls live in the terminal",
     "pages": "known pages, filtered and sorted",
     "show": "everything known about one page",
     "why": "why a page is visited when it is",
@@ -30,6 +31,8 @@ SUBCOMMANDS = {
     "settings": "reference of all settings",
     "import": "take over clicks, importances and queries from files",
     "db": "upgrade or check the database, rename a spider in it",
+    "visit": "ask for a visit of a page now",
+    "pin": "visit a page at a fixed interval",
     "forget": "remove a page or a host",
     "export": "write all pages as JSON Lines or CSV",
     "replay": "try policies on recorded histories",

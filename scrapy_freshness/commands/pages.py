@@ -156,5 +156,5 @@ def _cells(row: Row, now: float) -> tuple[str, ...]:
         every(row["change_rate"], row["change_rate_low"], row["change_rate_high"]),
         f"{row['visits']:,}/{row['changes']:,}",
         number(row["value"]),
-        expected(row["next_visit_at"], now),
+        expected(row["next_visit_at"], now) + (" (pinned)" if row["pinned_seconds"] is not None else ""),
     )

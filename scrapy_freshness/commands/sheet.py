@@ -70,6 +70,10 @@ def _facts(page: Row, now: float) -> dict[str, str]:
     if page["hourly_changes"]:
         begin, end, part = busiest_hours(page["hourly_changes"])
         facts["by the clock"] = f"{share(part)} of the changes come from {begin} to {end % 24} h UTC"
+    if page["pinned_seconds"] is not None:
+        facts["pinned"] = f"a visit every {duration(page['pinned_seconds'])}"
+    if page["wishes"]:
+        facts["asked for"] = "; ".join(_wish(wish, now) for wish in page["wishes"][:_SHOWN])
     if page["searchers"]:
         facts["searchers"] = _searchers(page["searchers"], now)
     if page["run_callback"]:
@@ -91,6 +95,13 @@ def _host_notes(page: Row, now: float) -> str:
     if page["host_audits"]:
         notes.append(false_answers(page["host_false_not_modified"], page["host_audits"]))
     return f" ({', '.join(notes)})" if notes else ""
+
+
+def _wish(wish: dict[str, Any], now: float) -> str:
+    what = f"{wish['kind']} {relative(wish['asked_at'], now)}"
+    if wish["done_at"] is None:
+        return f"{what}, waits for the crawl"
+    return f"{what}, {wish['outcome'].replace('_', ' ')} {relative(wish['done_at'], now)}"
 
 
 def _time(time: float | None, now: float) -> str:

@@ -23,6 +23,7 @@ from scrapy_freshness.insight.rows import Row, assess, row_of
 from scrapy_freshness.model import HostRecord, PageRecord, VisitRecord
 from scrapy_freshness.storage.page_reports import page_visits
 from scrapy_freshness.storage.signal_reports import PageSignal, page_signals
+from scrapy_freshness.storage.wishes import page_wishes
 
 #: What stands in the place of passwords, tokens and sessions.
 _HIDDEN = "***"
@@ -51,8 +52,13 @@ def run(context: Context, options: argparse.Namespace) -> None:
             visits = page_visits(store, record.page_id, max(options.visits, MOST_VISITS))
             signals = page_signals(store, record.page_id, options.visits)
             page = everything(record, spiders[record.page_id], host, visits[: options.visits], signals)
+            wishes = [
+                {**asdict(wish), "kind": wish.kind.name.lower()}
+                for wish in page_wishes(store, record.page_id, options.visits)
+            ]
             noticed = searchers_view(store, context.config, record, spiders[record.page_id])
-            pages.append(page | {"hourly_changes": hourly_changes(visits), "searchers": noticed})
+            known = {"hourly_changes": hourly_changes(visits), "wishes": wishes, "searchers": noticed}
+            pages.append(page | known)
         assess(pages, partial(Terms.of, store, context.config), now)
     if context.as_json:
         context.print_json({"now": now, "pages": pages})

@@ -67,5 +67,7 @@ def _numbers(case: Case) -> dict[str, str | Text]:
             "rank": f"{case.rank:,} of {case.ranked_pages:,}",
             "rhythm": f"a visit every {interval}" if case.is_ever_visited else "no visits at this price",
         }
+    if case.pinned_seconds is not None:
+        numbers["pinned"] = f"every {duration(case.pinned_seconds)}"
     honesty = f", {false_answers(case.host_false_not_modified, case.host_audits)}" if case.host_audits else ""
     return numbers | {"host": safe(case.host) + honesty}

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -15,7 +15,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred, DeferredList, succeed
 from twisted.python.failure import Failure
 
 from scrapy_freshness.clock import Clock, SystemClock
@@ -28,6 +28,7 @@ from scrapy_freshness.crawl.garbage import rare_collection
 from scrapy_freshness.crawl.journal import Journal, Loaded
 from scrapy_freshness.crawl.lessons import Lessons
 from scrapy_freshness.crawl.listening import Listening
+from scrapy_freshness.crawl.metrics import Metrics
 from scrapy_freshness.crawl.ping_errands import ERRAND_KEY
 from scrapy_freshness.crawl.pings import Pings
 from scrapy_freshness.crawl.repricing import Repricing
@@ -35,6 +36,8 @@ from scrapy_freshness.crawl.searchers import Searchers
 from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
 from scrapy_freshness.crawl.threads import in_thread
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of, visit_under_way
+from scrapy_freshness.crawl.vitals import Vitals
+from scrapy_freshness.crawl.wishes import Wishes
 from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.model import CrawlState, FreshnessRecord, PageRecord
 from scrapy_freshness.pacing.rate import ConstantRate
@@ -86,6 +89,25 @@ class Freshness:
             read_seen=self._read_seen,
         )
         self.wake: Callable[[], None] = lambda: None  #: tells the scheduler that a page may be due
+        self.wishes = Wishes(
+            self.planner,
+            self.journal,
+            clock,
+            crawler.stats,
+            note_updates=self.note_updates,
+            wake=lambda: self.wake(),
+        )
+        self.visits.ended = self.wishes.visited
+        self.vitals = Vitals(
+            config,
+            clock,
+            self.planner,
+            self.journal,
+            crawler.stats,
+            spider=crawler.spidercls.name,
+            started_at=self.started_at,
+        )
+        self._metrics = Metrics(self.vitals, config.metrics_listen) if config.metrics_listen else None
         self.pings = self._new_pings() if config.ping_listen is not None else None
         # One thread: Python runs one at a time, and the crawl is to have its share.
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
@@ -112,14 +134,16 @@ class Freshness:
             raise NotConfigured("only crawls are kept fresh")
         for name in unknown_settings(list(crawler.settings)):
             logger.warning("%s is not a setting of scrapy-freshness; see `scrapy freshness settings`", name)
-        extension = cls(crawler, config, SystemClock())
         try:
-            if extension.pings is not None:
-                extension.pings.listen()
+            extension = cls(crawler, config, SystemClock())
+        except FreshnessError as error:
+            logger.error("The crawl cannot start: %s", error)
+            raise error.with_traceback(None) from None
+        try:
+            extension.listen()
             extension.journal.open()
         except FreshnessError as error:
-            if extension.pings is not None:
-                extension.pings.close()
+            extension.stop_listening()
             logger.error("The crawl cannot start: %s", error)
             raise error.with_traceback(None) from None  # Scrapy prints what it gets, and that line says all
         connect = crawler.signals.connect
@@ -140,16 +164,29 @@ class Freshness:
             )
         return extension
 
+    def listen(self) -> None:
+        """Take the ports that others talk to; raises ConfigError if one cannot be had."""
+        for endpoint in (self.pings, self._metrics):
+            if endpoint is not None:
+                endpoint.listen()
+
+    def stop_listening(self) -> "Deferred[Any]":
+        """Give the ports back; fires when they are free."""
+        closing = [endpoint.close() for endpoint in (self.pings, self._metrics) if endpoint is not None]
+        return DeferredList(closing) if closing else succeed(None)
+
     def open(self) -> "Deferred[None]":
         """Take over what is known from the database; called by the scheduler."""
-        return self.journal.load(self._take_over).addCallbacks(self._opened, self._not_opened)
+        loaded = self.journal.load(self._take_over, self.clock.now())
+        return loaded.addCallbacks(self._opened, self._not_opened)
 
     def close(self) -> "Deferred[None]":
         """Write everything and close the database; called by the scheduler."""
         rare_collection.end(self)
         self.listening.close()
         self.searchers.close()
-        unheard = self.pings.close() if self.pings is not None else succeed(None)
+        self.vitals.is_open = False
+        unheard = self.stop_listening()
         for loop in (self._flushing, self._housekeeping):
             if loop.running:
                 loop.stop()
@@ -175,7 +212,7 @@ class Freshness:
         return in_thread(self._background, work)
 
     def flush(self) -> None:
-        """Begin to write what was learned since the last flush."""
+        """Begin to write what was learned since the last flush, and to look for wishes."""
         now = self.clock.now()
         self.planner.settle(now)
         self.note_updates()
@@ -183,6 +220,7 @@ class Freshness:
         done = self.journal.flush(self.state(now), now)
         if done is not None:
             done.addErrback(self._not_saved)
+        self.wishes.look()
 
     def _assess(self, now: float) -> None:
         """Once a minute, find out how fresh the copies are; it takes a moment, so a thread does it."""
@@ -194,7 +232,9 @@ class Freshness:
 
         def note(found: Assessment | None) -> None:
             if found is not None:
-                self.journal.note_freshness(FreshnessRecord(minute=minute, price=price, **asdict(found)))
+                record = FreshnessRecord(minute=minute, price=price, **asdict(found))
+                self.vitals.assessed = record
+                self.journal.note_freshness(record)
 
         self.in_background(self.planner.assessment(now)).addCallbacks(note, self._not_assessed)
 
@@ -234,6 +274,7 @@ class Freshness:
             self.pings.hosts.met(request.url)
         kind = _kind_of_fetch(request, page)
         self.journal.count_fetch(kind, now)
+        self.vitals.fetches.count(kind, now)
         self.crawler.stats.inc_value("freshness/fetches")
         self.crawler.stats.inc_value(f"freshness/fetches/{kind}")
 
@@ -296,7 +337,7 @@ class Freshness:
         return self.journal.read(page_ids).addCallbacks(note, self._not_saved)
 
     def _new_pings(self) -> Pings:
-        return Pings(
+        pings = Pings(
             self.crawler,
             self.config,
             self.clock,
@@ -307,6 +348,8 @@ class Freshness:
             note=self.journal.note_subscription,
             wake=lambda: self.wake(),
         )
+        self.listening.polls.advertised = pings.advertised
+        return pings
 
     def _take_over(self, loaded: Loaded) -> None:
         """Fill the planner; on the database's thread, before anything else uses it."""
@@ -328,7 +371,7 @@ class Freshness:
             )
 
     def _opened(self, loaded: Loaded) -> None:
-        self._is_open = True
+        self._is_open = self.vitals.is_open = True
         rare_collection.begin(self)
         if len(self.planner) == 0 and loaded.other_spiders:
             logger.warning(
@@ -337,6 +380,7 @@ class Freshness:
                 self.crawler.spidercls.name,
                 ", ".join(map(repr, loaded.other_spiders)),
             )
+        self.wishes.take(loaded.wishes)
         self.crawler.stats.set_value("freshness/pages", len(self.planner))
         logger.info(
             "Keeping %d pages fresh at %g fetches a second (%s)",

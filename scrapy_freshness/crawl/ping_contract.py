@@ -27,8 +27,5 @@ class TakesAnnouncements(Protocol):
         """Take what a source said; *told_by* is the id of the page or feed that said it, if it is known."""
 
 
-#: Takes a feed that was pushed as a poll of this feed; False if it is no source that is polled.
-TakesPolls = Callable[[Push], bool]
-
 #: Sends a request with the crawl's budget; False if there is no place for it now.
 SendsRequests = Callable[[Request, str, float], bool]

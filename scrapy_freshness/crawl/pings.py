@@ -17,7 +17,7 @@ from scrapy_freshness.config import Config
 from scrapy_freshness.crawl import signals
 from scrapy_freshness.crawl.announcing import Announced
 from scrapy_freshness.crawl.known_hosts import KnownHosts
-from scrapy_freshness.crawl.ping_contract import Push, TakesAnnouncements, TakesPolls
+from scrapy_freshness.crawl.ping_contract import Push, TakesAnnouncements
 from scrapy_freshness.crawl.ping_desk import WEBSUB, PingDesk
 from scrapy_freshness.crawl.ping_errands import PingErrands
 from scrapy_freshness.crawl.ping_server import PingServer
@@ -54,7 +54,6 @@ class Pings:
         in_background: Callable[[Callable[[], Any]], "Deferred[Any]"],
         note: Notes,
         wake: Callable[[], None],
-        takes_polls: TakesPolls = lambda push: False,
     ) -> None:
         assert config.ping_listen is not None
         self._address = config.ping_listen
@@ -65,7 +64,6 @@ class Pings:
         self._fingerprint = fingerprint
         self._in_background = in_background
         self._wake = wake
-        self._takes_polls = takes_polls
         self.hosts = KnownHosts(planner, fingerprint)
         self.pushed = PushedPages()
         errands = PingErrands(crawler, config.budget_per_second)
@@ -165,12 +163,11 @@ class Pings:
     def _deliver(self, push: Push) -> None:
         """Use what a hub has sent: as the page, as a poll of the feed, or as a hint that it has changed."""
         row = self.hosts.row_of(push.url)
-        if is_page(push):
+        is_poll = row is not None and bool(push.body) and self._planner.is_polled(row)
+        if is_page(push) or is_poll:
             if row is not None and self._planner.visit_next(row, push.at):
                 self.pushed.keep(self._fingerprint(Request(push.url)), push)
                 self._wake()
-            return
-        if self._takes_polls(push):
             return
         if row is not None:  # a page of the spider's, which has not seen it
             self._announce([Announced(push.url, None)])

@@ -19,7 +19,7 @@ from scrapy_freshness.crawl.visiting import PageVisit, Visits
 from scrapy_freshness.model import Outcome, PageRecord, SignalSource, SourceRecord
 from scrapy_freshness.planning.visits import PollYield, Report, content_outcome
 from scrapy_freshness.signals.addresses import host_of
-from scrapy_freshness.signals.contract import Kind, Relation
+from scrapy_freshness.signals.contract import Kind, Link, Relation
 from scrapy_freshness.signals.discovery import header_sources
 from scrapy_freshness.signals.polled import Polled, Said, read_poll
 
@@ -58,6 +58,8 @@ class Polls:
         self._announcements = announcements
         self._in_background = in_background
         self._read_seen = read_seen
+        #: Told of the hubs that a source names, if there is somebody who subscribes.
+        self.advertised: Callable[[str, list[Link]], None] = lambda url, links: None
 
     def answered(self, page: PageVisit, response: Response, report: Report) -> None:
         """Read an answer; *report* is what is known without reading it."""
@@ -96,7 +98,8 @@ class Polls:
             self._visits.close(page, report)
             return
         source.seen, source.entries = polled.seen, polled.findings.n_entries
-        self._note_hub(source, polled, response)
+        if "pushed" not in response.flags:  # what is pushed need not name its hub
+            self._note_hub(source, polled, response)
         taken = await self._announced(source, polled, report.at, is_first=record.last_visit_at is None)
         if self._announcements.is_closed:
             return  # what was not announced is so at the next poll
@@ -134,6 +137,7 @@ class Polls:
         topics = [link.url for link in links if link.relation is Relation.SELF]
         source.hub = hubs[0] if hubs else None
         source.topic = (topics[0] if topics else source.url) if hubs else None
+        self.advertised(source.url, links)
 
     def _end(self, page: PageVisit, report: Report, taken: TakenIn) -> None:
         """Close the visit of a source, with what the poll was worth."""

@@ -1,4 +1,4 @@
-"""Pages that hubs have sent, kept until their visits begin: then nothing has to be fetched."""
+"""Pages and feeds that hubs have sent, kept until their visits begin: then nothing has to be fetched."""
 
 from collections import OrderedDict
 

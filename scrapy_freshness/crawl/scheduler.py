@@ -151,6 +151,7 @@ class FreshnessScheduler(BaseScheduler):
     def _opened(self, _: None) -> Any:
         self._is_open = True
         self._freshness.wake = self._wake_soon
+        self._freshness.vitals.held = lambda: len(self._held)
         self._freshness.listening.open(self._spider, self._wake_soon)
         return self._plain.open(self._spider)
 
@@ -215,6 +216,7 @@ class FreshnessScheduler(BaseScheduler):
             )
         except (MissingCallbackError, ValueError) as error:
             self._planner.suspend(visit)
+            self._freshness.wishes.visited(visit, "suspended")
             self._stats.inc_value("freshness/callback_missing")
             if str(error) not in self._missing_callbacks:
                 self._missing_callbacks.add(str(error))

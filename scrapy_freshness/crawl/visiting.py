@@ -140,6 +140,7 @@ class Visits:
         self._planner = planner
         self._clock = clock
         self._errands = errands
+        self.ended: Callable[[Visit, str], None] = lambda visit, outcome: None  #: hears how every visit ends
         self._waiting: set[PageVisit] = set()  #: whose callback has ended, but not all that it yielded
 
     def close(self, page: PageVisit, report: Report) -> None:
@@ -151,6 +152,7 @@ class Visits:
         report.is_unfinished = bool(page.coming) or self._errands.is_waiting(page.visit.record.page_id)
         if not self._planner.end_visit(page.visit, report):
             return
+        self.ended(page.visit, report.outcome.name.lower())
         if page.host_failed and report.outcome is Outcome.FAILED:
             self._host_failed(page, report)
         if page.target is not None and report.outcome is Outcome.MOVED:

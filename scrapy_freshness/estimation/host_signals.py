@@ -10,8 +10,8 @@ The likelihood of visits without a change depends on sums only. Those with a cha
 similar :math:`x` and number of signals, each as so many visits with the mean of the cell: a host takes some
 hundred bytes, however many visits it had.
 
-Rates are estimates, and some are far too high. A visit after more than :math:`x=3` counts as one after 3,
-when the page has changed in any case, and not at all for how many signals come in a time.
+Rates are estimates, and some are far too high. A visit after more than :math:`x=20` counts as one after 20.
+To leave long waits out would be wrong: those that are left are short because a signal has ended them.
 
 Hosts change their ways. Visits fade as others of their kind come, where the kind is the set of sources that
 were heard: the latest :math:`W` signals of each, or visits without any, count most, so that rare signals are
@@ -38,7 +38,7 @@ FloatArray = NDArray[np.float64]
 
 #: W, signals, or visits without one, that count; what is older by so many has a weight of 1/e.
 WINDOW = 500.0
-_LONGEST = 3.0
+_LONGEST = 20.0
 #: Precision and recall that are believed before a source was tested, and visits that this counts for.
 #:
 #: Of the sitemaps with dates 79 % are right, 18 % wrong and 3 % partly; but sites that declared themselves
@@ -112,11 +112,10 @@ class HostSignals:
     ) -> None:
         """A visit found a page changed or not, x changes of the page's own rate after the one before."""
         kept = 1 - 1 / WINDOW
-        if x <= _LONGEST:
-            self.watched = self.watched * kept + x
-            self.counted = self.counted * kept + signals
-            self.late = self.late * kept + late
         x = min(x, _LONGEST)
+        self.watched = self.watched * kept + x
+        self.counted = self.counted * kept + signals
+        self.late = self.late * kept + late
         cell = Cell.of(x, signals, changed)
         # Who sends many signals at a time must not be remembered for longer.
         scale = self._scale[cell.heard] = self._scale.get(cell.heard, 1.0) / kept ** max(sum(signals), 1)

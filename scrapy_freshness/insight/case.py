@@ -65,13 +65,19 @@ def case_of(
         host_audits=host.audits,
         host_false_not_modified=host.false_not_modified,
         host_is_honest=hosts.is_honest(record.host),
-        more_often=_more_often(everyone, page, terms) if record.status is PageStatus.ACTIVE else None,
+        pinned_seconds=record.pinned_seconds,
+        more_often=_more_often(everyone, page, terms) if _may_be_helped(record) else None,
     )
 
 
 def _others(store: Store, config: Config, spider: str, now: float) -> Others:
     terms = Terms.of(store, config, spider)
     return terms, Outlook(terms, store.load_pages(spider), now)
+
+
+def _may_be_helped(record: PageRecord) -> bool:
+    """Whether a bigger budget would bring more visits."""
+    return record.status is PageStatus.ACTIVE and record.pinned_seconds is None
 
 
 def _more_often(everyone: Outlook, page: Outlook, terms: Terms) -> MoreOften | None:

@@ -22,6 +22,7 @@ from scrapy_freshness.planning.price import long_run_price
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.storage.store import Store
 from scrapy_freshness.value.contract import Beliefs, FloatArray
+from scrapy_freshness.value.pins import WithPins
 
 #: Not at their place any more: looked at again at a time of their own.
 _LEFT = (PageStatus.GONE, PageStatus.MOVED)
@@ -65,6 +66,7 @@ class Outlook:
         self._terms, self._columns, self._now = terms, columns, now
         self._table = PageTable(terms.policy.model.needs)
         self._table.load(columns, now, terms.prior)
+        self._model = WithPins(terms.policy.model)
         self._beliefs = self._table.beliefs(slice(len(self._table)))
         #: Sitemaps and feeds: polled by what they yield, which is not among these columns.
         self._is_polled = columns.kind >= PageKind.SITEMAP
@@ -133,8 +135,9 @@ class Outlook:
         """Seconds between the visits of each page in the long run at a price; inf if it has none."""
         least = self._terms.min_interval
         if price <= 0:
-            return np.full(len(self._table), least)
-        return np.maximum(self._terms.policy.model.elapsed_at(self._beliefs, price), least)
+            pinned = self._columns.pinned_seconds
+            return np.full(len(self._table), least) if pinned is None else np.fmax(pinned, least)
+        return np.maximum(self._model.elapsed_at(self._beliefs, price), least)
 
     def next_visits(self) -> FloatArray:
         """When each page is visited next if nothing happens; in the past if it is due, inf if never.
@@ -161,7 +164,7 @@ class Outlook:
         """Price at which the budget is spent in the long run, as the planner has it at its start."""
         terms = self._terms
         return long_run_price(
-            terms.policy.model, self._table, terms.budget_per_second, min_interval=terms.min_interval
+            self._model, self._table, terms.budget_per_second, min_interval=terms.min_interval
         )
 
 
@@ -170,7 +173,7 @@ def some_of(columns: PageColumns, rows: Any) -> PageColumns:
     chosen = {
         field.name: getattr(columns, field.name)[rows]
         for field in fields(columns)
-        if field.name not in ("hosts", "beliefs")
+        if field.name not in ("hosts", "beliefs") and getattr(columns, field.name) is not None
     }
     beliefs = {name: column[rows] for name, column in columns.beliefs.items()}
     return PageColumns(hosts=columns.hosts, beliefs=beliefs, **chosen)

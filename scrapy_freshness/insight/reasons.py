@@ -67,6 +67,7 @@ class Case:
     host_audits: int
     host_false_not_modified: int
     host_is_honest: bool
+    pinned_seconds: float | None  #: interval that somebody has pinned
     more_often: MoreOften | None
 
     @property
@@ -80,6 +81,7 @@ def sentences(case: Case, now: float) -> list[str]:
     return [
         *_standing(case),
         *_beliefs(case, now),
+        *_pin(case),
         *_worth(case),
         *_obstacles(case, now),
         *_next_visit(case, now),
@@ -126,8 +128,16 @@ def _beliefs(case: Case, now: float) -> Iterator[str]:
     )
 
 
+def _pin(case: Case) -> Iterator[str]:
+    if case.pinned_seconds is not None:
+        yield (
+            f"Its interval is pinned to {duration(case.pinned_seconds)}: it is visited as often, before all "
+            "others and whatever a visit is worth. `scrapy freshness pin URL --off` lets it loose."
+        )
+
+
 def _worth(case: Case) -> Iterator[str]:
-    if case.rank is None:
+    if case.rank is None or case.pinned_seconds is not None:
         return
     missing = "not enough yet" if case.is_ever_visited else "not enough"
     enough = "enough" if case.value >= case.price else missing

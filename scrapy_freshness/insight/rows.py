@@ -58,6 +58,7 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> PageColumns:
         failures=column("failures", np.int32),
         change_rate=column("change_rate", np.float32),
         beliefs=_beliefs(rows),
+        pinned_seconds=column("pinned_seconds", np.float64),
     )
 
 

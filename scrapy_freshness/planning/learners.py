@@ -84,7 +84,9 @@ def learner_for(
             learning=options.longevity_learning,
         )
     if "link_rate" in needs:
-        learner = LinkLearner(learner, profit=profit, decay=1 / profit_life_seconds)
+        learner = LinkLearner(
+            learner, profit=profit, decay=1 / profit_life_seconds, with_leaving="leaving" in needs
+        )
     if "noticed_rate" in needs:
         return GainLearner(learner)
     if "gain" in needs:

@@ -9,6 +9,9 @@ A source that was never polled twice is expected to be as good as the one that a
 its host or anywhere: its link rate is the mean over links, :math:`\sum\lambda^2/\sum\lambda`. Most sources
 bring little and a few bring nearly all, and with the mean over sources these few might never be polled to
 find it out.
+
+How fast links leave a source is learned for a model that asks for it, which also gets link rates that allow
+for what was missed; those of the paper do not.
 """
 
 import struct
@@ -20,6 +23,7 @@ from numpy.typing import NDArray
 
 from scrapy_freshness.estimation.links import LAST_POLLS, link_rates
 from scrapy_freshness.estimation.polls import poll_columns
+from scrapy_freshness.estimation.stays import COUNTS, leaving_rates
 from scrapy_freshness.model import PageKind, PageRecord
 from scrapy_freshness.planning.learner import AroundRates, Columns, Learner
 from scrapy_freshness.planning.learning import group_name, groups_named
@@ -75,6 +79,7 @@ class LinkLearner(AroundRates):
     ----------
     profit, decay : of sources without clicks, requests per page and per second; small, but never 0
     last_polls : polls that the link rate is estimated from
+    with_leaving : whether to learn how fast links leave, too
     """
 
     def __init__(
@@ -84,11 +89,13 @@ class LinkLearner(AroundRates):
         profit: float = 1.0,
         decay: float = 1 / 86400,
         last_polls: int = LAST_POLLS,
+        with_leaving: bool = False,
     ) -> None:
         super().__init__(rates)
         self._profit = profit
         self._decay = decay
         self._last_polls = last_polls
+        self._with_leaving = with_leaving
         self._first_rate = 1 / 86400  #: links per second of a source before anything is known
         self._sources: dict[tuple[str, ...], _Sources] = {(): _Sources()}  #: all, and those of each host
         self._taught: set[str] = set()
@@ -112,16 +119,32 @@ class LinkLearner(AroundRates):
         if rows:
             before = [self._expected(pages[row]) for row in rows]
             profit[rows], decay[rows] = ([each[name] for each in before] for name in ("profit", "decay"))
+        learned = {"link_rate": link_rate, "profit": profit, "decay": decay}
         sources = [row for row in rows if pages[row].kind is PageKind.SOURCE]
+        polled = [pages[row] for row in sources]
+        found, seconds = poll_columns([page.polls for page in polled])
+        stay: FloatArray | float = np.inf
+        if self._with_leaving:
+            learned["leaving"] = np.zeros(len(pages))
+        if self._with_leaving and sources:
+            counts = {name: np.array([page.beliefs.get(name, 0.0) for page in polled]) for name in COUNTS}
+            leaving = learned["leaving"][sources] = leaving_rates(*counts.values())
+            for name, column in counts.items():  # kept with the source for the next poll
+                learned[name] = np.full(len(pages), np.nan)
+                learned[name][sources] = column
+            stay = 1 / np.maximum(leaving, _SLOWEST)
         if sources:
-            link_rate[sources] = self._polled([pages[row] for row in sources])
-        return known | {"link_rate": link_rate, "profit": profit, "decay": decay}
+            link_rate[sources] = self._polled(polled, found, seconds, stay)
+        return known | learned
 
-    def _polled(self, sources: Sequence[PageRecord]) -> FloatArray:
+    def _polled(
+        self, sources: Sequence[PageRecord], found: FloatArray, seconds: FloatArray, stay: FloatArray | float
+    ) -> FloatArray:
         """Link rates of sources that have just been polled, which others learn from."""
-        found, seconds = poll_columns([page.polls for page in sources])
         usual = np.array([self._mean_rate(page.host) for page in sources])
-        rates = link_rates(found, seconds, last_polls=self._last_polls, unknown_rate=usual).rate
+        rates = link_rates(
+            found, seconds, last_polls=self._last_polls, stay_seconds=stay, unknown_rate=usual
+        ).rate
         for page, rate, polls in zip(sources, rates.tolist(), np.count_nonzero(seconds, axis=1), strict=True):
             if polls:
                 self._teach(page, rate, is_new=polls == 1)

@@ -14,8 +14,10 @@ from scrapy_freshness.estimation.poll_yield import first_yield, next_yield
 from scrapy_freshness.estimation.polls import extended_polls
 from scrapy_freshness.estimation.signal_counts import N_SOURCES, extended_counts
 from scrapy_freshness.estimation.signal_delays import NOTHING_HEARD, Heard
+from scrapy_freshness.estimation.stays import counted_stays
 from scrapy_freshness.model import Outcome, PageColumns, PageKind, PageRecord, PageStatus, VisitRecord
 from scrapy_freshness.planning.pauses import doubled
+from scrapy_freshness.planning.young_links import NOTHING_FOUND, Staying
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,6 +89,7 @@ class Report:
     reason: str = ""  #: of a failure, for logs and stats
     poll: PollYield = _NOTHING  #: of a page that is polled for signals
     new_links: int = 0  #: links never seen before that a source showed
+    staying: Staying = NOTHING_FOUND  #: of the links that its last poll found
     heard: Heard = NOTHING_HEARD  #: signals since the visit before; the planner's part
     page_quality: float | None = None  #: what searchers find on the page; None: not measured
     quality_gain: float | None = None  #: what they gain by the visit, 0 if nothing; None: not measured
@@ -343,6 +346,8 @@ def _measured(record: PageRecord, report: Report) -> dict[str, float]:
         found["signals_between"] = float(sum(report.heard.signals + report.heard.late))
         if report.heard.only is not None:
             found["only_signal"] = float(report.heard.only)
+    if report.staying.young and "seconds_between" in found:
+        found |= counted_stays(record.beliefs, *report.staying, found["seconds_between"])
     if report.page_quality is not None:
         found["page_quality"] = report.page_quality
     if report.quality_gain is not None and record.last_visit_at is not None:

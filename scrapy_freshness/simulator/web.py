@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.model import PageKind
+from scrapy_freshness.planning.visits import PollYield
 
 FloatArray = NDArray[np.float64]
 
@@ -33,6 +34,7 @@ class Look(NamedTuple):
     links: Sequence[int] = ()  #: numbers of the links that a source shows
     page_quality: float | None = None  #: what searchers find on the page; None if nobody measures it
     quality_gain: float | None = None  #: what they gain by the fetch; likewise
+    poll: PollYield = PollYield()  #: what came of it, if the page is polled for signals
 
 
 class Web(Protocol):

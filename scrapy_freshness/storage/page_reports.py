@@ -36,6 +36,7 @@ class PageReport:
     change_rate_low: float
     change_rate_high: float
     http_status: int | None
+    pinned_seconds: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

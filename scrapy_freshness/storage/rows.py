@@ -62,6 +62,7 @@ def page_row(
         None if record.found_on is None else int(record.found_on),
         int(record.in_links),
         0,  # whoever knows more of its importance says so
+        optional(record.pinned_seconds),
     )
 
 

@@ -97,6 +97,7 @@ page = Table(
     Column("found_on", BigInteger),  # page_id of the source that showed it first
     Column("in_links", Integer, nullable=False, server_default="0"),
     Column("importance_from", SmallInteger, nullable=False, server_default="0"),
+    Column("pinned_seconds", Double),  # between visits, as somebody wishes; no visit changes it
     # The fingerprint first: no index starts with the spider, so that reading all its pages is a plain scan.
     UniqueConstraint("fingerprint", "spider_id"),
 )
@@ -237,6 +238,23 @@ signal = Table(
     Column("changed", Boolean),  # what it found
 )
 Index("ix_signal_page_id", signal.c.page_id)
+
+wish = Table(
+    "wish",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("spider_id", Integer, nullable=False),  # whose crawl is to grant it
+    Column("kind", SmallInteger, nullable=False),
+    Column("page_id", BigInteger),  # None: about a whole host
+    Column("what", Text, nullable=False),  # URL or host; it stays when the page is forgotten
+    Column("seconds", Double),  # interval that is pinned; None: none any more
+    Column("asked_at", Double, nullable=False),
+    Column("done_at", Double),
+    Column("outcome", Text),
+)
+_is_waiting = wish.c.done_at.is_(None)
+# Asked for at every flush, so it has those that wait only.
+Index("ix_wish_waiting", wish.c.spider_id, sqlite_where=_is_waiting, postgresql_where=_is_waiting)
 
 visit_count = Table(
     "visit_count",

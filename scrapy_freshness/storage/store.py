@@ -272,13 +272,13 @@ class Store:
 
     def save(self, spider_name: str, batch: Batch) -> None:
         """Write a batch, all or nothing; if a page occurs twice the last record counts."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             spider_id = numbers_of(connection, spider, {clean(spider_name)})[clean(spider_name)]
             self._writer.write(connection, spider_id, batch)
 
     def clear_queries(self) -> int:
         """Forget all queries and the index of them; returns how many terms there were."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             return query_rows.clear(connection)
 
     def save_import(self, progress: ImportProgress, write: Callable[[Connection], T]) -> T:
@@ -288,7 +288,7 @@ class Store:
         """
         number = progress.import_id
         try:
-            with self._writing() as connection:
+            with self.writing() as connection:
                 written = write(connection)
                 import_rows.write_import(connection, progress)
                 return written
@@ -296,24 +296,18 @@ class Store:
             progress.import_id = number  # it may be of the transaction that was undone
             raise
 
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction, which must be short; for this room and what estimates from what is in it."""
-        with self._writing() as connection:
-            yield connection
-
     def forget(self, *, url: str | None = None, host: str | None = None) -> int:
         """Remove all pages of a URL or a host, and their visits; returns how many pages."""
         if (url is None) == (host is None):
             raise TypeError("give either url or host")
-        with self._writing() as connection:
+        with self.writing() as connection:
             if url is not None:
                 return maintenance.forget_url(connection, url)
             return maintenance.forget_host(connection, host or "")
 
     def adopt(self, old_spider: str, new_spider: str) -> int:
         """Give the pages of one spider to another, after a spider was renamed; returns how many pages."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             return maintenance.adopt(connection, old_spider, new_spider)
 
     def prune_visits(self, before: float) -> int:
@@ -323,7 +317,7 @@ class Store:
         """
         pruned = 0
         while True:
-            with self._writing() as connection:
+            with self.writing() as connection:
                 some = maintenance.prune_some_visits(connection, before)
                 more = maintenance.prune_some_signals(connection, before)
                 if not some and not more:
@@ -332,7 +326,8 @@ class Store:
             pruned += some
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def writing(self) -> Iterator[Connection]:
+        """A transaction, which must be short; for this room and what estimates from what is in it."""
         with our_errors(self.database):
             if self._lock is not None:
                 self._lock.assure()
@@ -340,7 +335,7 @@ class Store:
                 yield connection
 
     def _spider_id(self, name: str) -> int:
-        with self._writing() as connection:
+        with self.writing() as connection:
             return numbers_of(connection, spider, {clean(name)})[clean(name)]
 
     def _upgrade(self, create: bool) -> None:
@@ -352,7 +347,7 @@ class Store:
                 _require_tables(connection, self.database)
         if not is_empty:
             self.lock()  # a crawl of an older version may be running
-        with self._writing() as connection:
+        with self.writing() as connection:
             migrations.upgrade(connection, str(self.database))
         self.unlock()
 

@@ -29,6 +29,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "change_rate_low": "lower end of its 90 % interval",
         "change_rate_high": "upper end of its 90 % interval",
         "http_status": "status of the last answer",
+        "pinned_seconds": "time between visits that somebody has pinned, if so",
     },
     "v_hosts": {
         "host": "host, or the download slot that the spider chose",
@@ -140,5 +141,18 @@ VIEWS: dict[str, dict[str, str]] = {
         "started_utc": "the same as text",
         "updated_at": "when something of it was imported last",
         "updated_utc": "the same as text",
+    },
+    "v_wishes": {
+        "wish_id": "number of the wish",
+        "spider": "spider whose crawl is to grant it",
+        "kind": "visit, pin or forget",
+        "page_id": "number of the page; nothing if it is about a host",
+        "what": "address of the page, or host",
+        "seconds": "time between visits that was pinned; nothing if the page was let loose",
+        "asked_at": "when somebody wished it",
+        "asked_utc": "the same as text",
+        "done_at": "when it was granted",
+        "done_utc": "the same as text",
+        "outcome": "what came of it: that of the visit, pinned, loose, forgotten, suspended or unknown",
     },
 }

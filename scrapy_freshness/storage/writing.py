@@ -32,11 +32,13 @@ from scrapy_freshness.storage.schema import (
     visit_count,
 )
 from scrapy_freshness.storage.signal_rows import write_signals
+from scrapy_freshness.storage.wish_rows import end_wishes
 
 # What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages.
 _FIXED = {
     *("page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"),
     *("importance", "importance_from", "found_on", "in_links"),
+    "pinned_seconds",  # who wishes it writes it
 }
 
 _upsert_pages = upsert(
@@ -113,6 +115,7 @@ class BatchWriter:
             groups = {clean(name): state for name, state in batch.groups.items()}
             upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
             _write_subscriptions(connection, spider_id, batch.subscriptions)
+            end_wishes(connection, batch.wishes)
             if batch.maps is not None:
                 write_maps(connection, spider_id, batch.maps)
             if batch.state is not None:

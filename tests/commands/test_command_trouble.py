@@ -68,7 +68,7 @@ def test_a_file_that_is_no_database_is_one_line(
 
 @everyone
 def test_a_newer_schema_is_refused(freshness: Run, database_url: str, command: tuple[str, ...]) -> None:
-    with Store.open(database_url) as store, store._writing() as connection:
+    with Store.open(database_url) as store, store.writing() as connection:
         connection.exec_driver_sql("UPDATE freshness_version SET version_num = '9999'")
     answer = freshness(*command, url=database_url)
 

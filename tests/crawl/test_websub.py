@@ -275,3 +275,27 @@ def test_entries_of_a_pushed_feed_are_signals_for_their_pages(
     assert site.asked("/new") == []
     assert done.stat("freshness/pings/fetches_saved") == 0
     assert "Traceback" not in done.log
+
+
+def test_a_pushed_feed_that_is_polled_replaces_a_poll(site: Site, hub: WebSubHub, tmp_path: Path) -> None:
+    link = '<link rel="alternate" type="application/atom+xml" href="/feed">'
+    site.pages["/"] = Answer(html(text="home").replace("<title>", f"{link}<title>"))
+    site.pages["/feed"] = Answer(feed(site, hub, "/old"), headers={"Content-Type": ATOM})
+    for path in ("/old", "/new", "/newer"):
+        site.pages[path] = html(text=path)
+    pinged = subscribed_crawl(tmp_path, site)
+    wait_for_subscriber(pinged, hub, site.url("/feed"))
+
+    for path in ("/new", "/newer"):
+        entry = feed(site, hub, path).replace(b'rel="hub"', b'rel="other"')
+        assert hub.publish(site.url("/feed"), entry, ATOM) == [202]
+        pinged.running.wait_until(lambda path=path: path in texts(pinged))  # type: ignore[misc]
+    done = pinged.stop()
+
+    assert done.stat("freshness/pings/fetches_saved") == 2
+    assert done.stat("freshness/fetches/poll") == len(site.asked("/feed"))
+    assert hub.subscribers(site.url("/feed"))
+    with done.store() as store:
+        (source,) = store.load_sources("follow")
+    assert (source.new_pages, source.hub) == (3, hub.url)
+    assert "Traceback" not in done.log

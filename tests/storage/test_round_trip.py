@@ -66,6 +66,7 @@ RECORD_FIELDS = {
     "beliefs": st.dictionaries(ANY_TEXT, FLOAT, max_size=3),
     "found_on": st.just(2**40),
     "in_links": st.just(3),
+    "pinned_seconds": st.none(),  # not the crawl's to write
 }
 RECORDS = st.builds(PageRecord, **RECORD_FIELDS)
 
