@@ -90,7 +90,7 @@ def learner_for(
     if "noticed_rate" in needs:
         return GainLearner(learner)
     if "gain" in needs:
-        return LinearGainLearner(learner)
+        return LinearGainLearner(GainRecorder(learner))
     if "query_weight" in needs:
         return ChangeWorthLearner(learner)
     return GainRecorder(learner) if measures_gains else learner
