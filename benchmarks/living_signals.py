@@ -3,9 +3,10 @@
 For each manner in which a host announces its changes there is a site of 600 documents. Each is crawled by
 policies that listen to signals and by `greedy`, which does not, with the same budget, polls included. Then
 what was learned of the host's sitemaps is compared with the truth, which the site knows: how many of its
-sayings are true, and how many of its changes it tells of; and, of the changes that visits found, how many the
-crawler could have heard of before (from the changes and the log of requests: sitemaps are polled now and then,
-and a change that a visit finds before the next poll was not heard). Freshness is measured by the log, too.
+sayings are true, and how many of its changes it tells of; and, of the changes that visits found, how many
+the crawler could have heard of before (from the changes and the log of requests: sitemaps are polled now and
+then, and a change that a visit finds before the next poll was not heard). Freshness is measured by the log,
+too.
 
 Most of the runs are on a manual clock: the same planner, the same sitemaps, no HTTP. Live runs (--live) are
 crawls by Scrapy over HTTP, all sites at the same time.

@@ -11,15 +11,17 @@ from typing import Self
 import numpy as np
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.model import PageColumns, PageKind, PageStatus
+from scrapy_freshness.model import PageColumns, PageStatus
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import UNKNOWN_PAGE
 from scrapy_freshness.planning.policy import Policy, PolicyOptions, policy_named
 from scrapy_freshness.planning.price import long_run_price
 from scrapy_freshness.planning.table import PageTable
+from scrapy_freshness.storage.page_reports import PageFilter, count_pages
 from scrapy_freshness.storage.store import Store
 from scrapy_freshness.value.contract import FloatArray
+from scrapy_freshness.value.polls import WithPolls, is_polled
 
 #: Not at their place any more: looked at again at a time of their own.
 _LEFT = (PageStatus.GONE, PageStatus.MOVED)
@@ -35,6 +37,7 @@ class Terms:
     min_interval: float  #: seconds between two visits of a page at least
     prior: Mapping[str, float]  #: what is believed of pages that were not visited yet
     blocked_until: Mapping[str, float]  #: of hosts
+    usual_wait: float = 1.0  #: seconds in which as many pages are visited as are known
 
     @classmethod
     def of(cls, store: Store, config: Config, spider: str) -> Self:
@@ -43,13 +46,15 @@ class Terms:
         policy = policy_named(state.policy if state else config.policy, PolicyOptions.of(config))
         learner = learner_of(policy, config)
         learner.restore(store.load_groups(spider))
+        budget = state.budget_per_second if state else config.budget_per_second
         terms = cls(
             policy=policy,
-            budget_per_second=state.budget_per_second if state else config.budget_per_second,
+            budget_per_second=budget,
             price=state.price if state else 0.0,
             min_interval=config.min_interval_seconds,
             prior=learner.prior(UNKNOWN_PAGE),
             blocked_until={host.host: host.blocked_until for host in store.load_hosts()},
+            usual_wait=max(count_pages(store, PageFilter(spider=spider)), 1) / budget,
         )
         if terms.price > 0:
             return terms
@@ -63,28 +68,28 @@ class Outlook:
         self._terms, self._columns, self._now = terms, columns, now
         self._table = PageTable(terms.policy.model.needs)
         self._table.load(columns, now, terms.prior)
+        self._table.usual_wait, self._table.usual_value = terms.usual_wait, terms.price
+        self._model = WithPolls(terms.policy.model)
         self._beliefs = self._table.beliefs(slice(len(self._table)))
-        #: Sitemaps and feeds: polled by what they yield, which is not among these columns.
-        self._is_polled = columns.kind >= PageKind.SITEMAP
         self.elapsed = np.maximum(now - columns.last_visit_at, 0.0)  #: nan where never visited
 
     def values(self) -> FloatArray:
         """Value of visiting each page now; nan for pages that wait for something else than their value."""
         terms, columns = self._terms, self._columns
-        frontier = Frontier(self._table, terms.policy.model, terms.policy.pacing.floor, terms.min_interval)
+        frontier = Frontier(self._table, self._model, terms.policy.pacing.floor, terms.min_interval)
         frontier.price = terms.price
-        waits = (columns.status == PageStatus.SUSPENDED) | self._is_polled
+        waits = columns.status == PageStatus.SUSPENDED
         waits |= np.isin(columns.status, _LEFT) & (columns.not_before > self._now)
         return np.where(waits, np.nan, frontier.values(np.arange(len(self._table)), self._now))
 
     def values_after(self, seconds: float) -> FloatArray:
         """Value of visiting each page some time after its last visit."""
-        return self._terms.policy.model.value(self._beliefs, np.full(len(self._table), seconds))
+        return self._model.value(self._beliefs, np.full(len(self._table), seconds))
 
     def freshness(self) -> FloatArray:
         """Expected freshness of each page's copy now; 0 where there is none."""
         has_copy = ~np.isnan(self.elapsed)
-        fresh = self._terms.policy.model.freshness(self._beliefs, np.where(has_copy, self.elapsed, 0.0))
+        fresh = self._model.freshness(self._beliefs, np.where(has_copy, self.elapsed, 0.0))
         return np.where(has_copy, fresh, 0.0)
 
     def intervals(self, price: float) -> FloatArray:
@@ -92,19 +97,19 @@ class Outlook:
         least = self._terms.min_interval
         if price <= 0:
             return np.full(len(self._table), least)
-        return np.maximum(self._terms.policy.model.elapsed_at(self._beliefs, price), least)
+        seconds = self._model.elapsed_at(self._beliefs, price)
+        if self._table.has_polled:  # what brings nothing is polled all the same, after some time
+            patience = self._table.patience_seconds[: len(self._table)]
+            seconds = np.where(is_polled(self._beliefs), np.minimum(seconds, patience), seconds)
+        return np.maximum(seconds, least)
 
     def next_visits(self) -> FloatArray:
-        """When each page is visited next if nothing happens; in the past if it is due, inf if never.
-
-        nan for sitemaps and feeds.
-        """
+        """When each page is visited next if nothing happens; in the past if it is due, inf if never."""
         columns = self._columns
         times = np.minimum(columns.last_visit_at, self._now) + self.intervals(self._terms.price)
         times = np.where(np.isnan(times), columns.discovered_at, times)
         times = np.where(np.isin(columns.status, _LEFT), columns.not_before, times)
         times[columns.status == PageStatus.SUSPENDED] = np.inf
-        times[self._is_polled & (columns.status == PageStatus.ACTIVE)] = np.nan
         blocked = np.array([self._terms.blocked_until.get(host, 0.0) for host in columns.hosts])
         if len(times):
             times = np.maximum(times, blocked[columns.host])
@@ -119,5 +124,5 @@ class Outlook:
         """Price at which the budget is spent in the long run, as the planner has it at its start."""
         terms = self._terms
         return long_run_price(
-            terms.policy.model, self._table, terms.budget_per_second, min_interval=terms.min_interval
+            self._model, self._table, terms.budget_per_second, min_interval=terms.min_interval
         )

@@ -82,7 +82,10 @@ def run(context: Context, options: argparse.Namespace) -> None:
             descending = largest_first is not options.reverse
             window = {"limit": options.limit, "offset": options.offset}
             found = pages(store, which, order=column, descending=descending, **window)
-            rows = [row_of(page, page.spider) for page in found]
+            records = {
+                record.page_id: record for record in store.load_records(page.page_id for page in found)
+            }
+            rows = [row_of(records.get(page.page_id, page), page.spider) for page in found]
         assess(rows, terms_of, now)
     if context.as_json:
         context.print_json({"total": total, "pages": rows})

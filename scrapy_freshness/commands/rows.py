@@ -19,6 +19,8 @@ _FIELDS = [field.name for field in fields(PageReport) if field.name != "spider"]
 def row_of(page: PageReport | PageRecord, spider: str) -> Row:
     """One page of a spider."""
     row = {name: getattr(page, name) for name in _FIELDS}
+    if isinstance(page, PageRecord):
+        row["beliefs"] = page.beliefs
     return row | {"spider": spider, "status": page.status.name.lower(), "kind": page.kind.name.lower()}
 
 
@@ -57,4 +59,12 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> PageColumns:
         not_before=column("not_before", np.float64),
         failures=column("failures", np.int32),
         change_rate=column("change_rate", np.float32),
+        beliefs=_beliefs(rows),
     )
+
+
+def _beliefs(rows: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float32]]:
+    """What is believed of the pages beside their change rates, by name; nan where it is not known."""
+    known = [row.get("beliefs", {}) for row in rows]
+    names = {name for each in known for name in each}
+    return {name: np.array([each.get(name, np.nan) for each in known], np.float32) for name in names}
