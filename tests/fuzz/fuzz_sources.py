@@ -27,7 +27,6 @@ with atheris.instrument_imports(include=["scrapy_freshness.signals", "feedparser
     from scrapy_freshness.signals.contract import Limits
     from scrapy_freshness.signals.dates import read_date
     from scrapy_freshness.signals.discovery import header_sources, page_links, robots_sitemaps
-    from scrapy_freshness.signals.http_hints import http_hints
     from scrapy_freshness.signals.indexnow import read_body
     from scrapy_freshness.signals.polled import read_poll
     from scrapy_freshness.signals.pushed_feed import read_pushed_feed
@@ -47,7 +46,8 @@ INDEX = "<sitemapindex><sitemap><loc>/s.xml.gz</loc><lastmod>2026</lastmod></sit
 RSS = """<rss version="2.0"><channel><link>/</link><ttl>60</ttl><item><link>/a</link><guid>1</guid>
 <pubDate>Tue, 17 Nov 2026 04:05:06 GMT</pubDate></item></channel></rss>"""
 ATOM = """<feed xmlns="http://www.w3.org/2005/Atom" xml:base="/x/"><link rel="hub" href="/hub"/><link
- rel="self" href="/f"/><entry><id>1</id><link href="a"/><updated>2026-11-17T04:05:06Z</updated></entry></feed>"""
+ rel="self" href="/f"/><entry><id>1</id><link href="a"/>
+<updated>2026-11-17T04:05:06Z</updated></entry></feed>"""
 JSON = """{"version": "https://jsonfeed.org/version/1.1", "hubs": [{"type": "WebSub", "url": "/hub"}],
  "items": [{"id": "1", "url": "/a", "date_modified": "2026-11-17T04:05:06Z"}]}"""
 ROBOTS = "User-agent: *\nDisallow: /x\nSitemap: /s.xml\n"
@@ -77,8 +77,6 @@ def test_one_input(data: bytes) -> None:
     read_address(text[:3000], SITE)
     read_date(text[:200])
     header_sources([text[:3000]], SITE)
-    names = ("last-modified", "date", "age", "cache-control", "expires")
-    http_hints(dict(zip(names, text.split("\n"), strict=False)), NOW)
     for reads_ping in (lambda: read_body(data), lambda: read_intent(text)):
         with contextlib.suppress(PingError):
             reads_ping()
