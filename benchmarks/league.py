@@ -63,7 +63,7 @@ def played(path: Path, share: float, names: Sequence[str]) -> dict[str, Cell]:
     """The results of policies on a trace; the default policy must be the first."""
     replay = Replay.of(load_web(path))
     days = (replay.end - replay.start) / DAY
-    per_second = max(share * _changes(replay) / days, 1 / days) / DAY
+    per_second = max(share * changes_of(replay) / days, 1 / days) / DAY
     learner_for = partial(learner_of, config=Config())
     outcomes: dict[str, Outcome] = {}
     for name in names:
@@ -86,7 +86,7 @@ def _cell(outcome: Outcome, first: Outcome, budget: float) -> Cell:
     return Cell(own.share, outcome.fetches / budget, difference.share, difference.stderr)
 
 
-def _changes(replay: Replay) -> int:
+def changes_of(replay: Replay) -> int:
     """Changes of content during the contest."""
     return sum(
         int(np.count_nonzero(np.diff(page.contents)[_within(page.times[1:], replay)]))

@@ -64,6 +64,8 @@ POLICY_NAMES = (
     "longevity-bounds",
     "longevity-curve",
     "uniform",
+    "user-centric",
+    "user-centric-linear",
 )
 _APPROX = re.compile(r"greedy-ncis-approx-[1-9][0-9]{0,2}")
 
@@ -131,11 +133,33 @@ class Config:
     profit_life_seconds: float = setting(
         "1d", duration, "Policies echo-*, holistic: mean life of these requests.", name="PROFIT_LIFE"
     )
+    importance: str = setting(
+        "clicks",
+        choice("clicks", "links", "equal"),
+        'What makes a page important if nobody has said it: "clicks" as imported, "links" to it, or nothing: '
+        '"equal".',
+    )
+    log_push_seconds: float = setting(
+        "1h",
+        duration,
+        "How often importances and profits are estimated anew from clicks, in crawls and long imports.",
+        name="LOG_PUSH",
+    )
     reprice_seconds: float = setting(
         "30min",
         duration,
         "Policies echo-*: how often the schedule of all sources is made anew.",
         name="REPRICE_INTERVAL",
+    )
+    query_scoring: str = setting(
+        "tf-idf",
+        text,
+        'How results of imported queries are ranked: "tf-idf", "in-links", or the path of a class of yours.',
+    )
+    query_importance: bool = setting(
+        False,
+        switch,
+        "Whether pages weigh by what their changes cost searchers (not in user-centric, which does anyway).",
     )
     signals: bool = setting(
         True, switch, "Whether sitemaps and feeds are looked for, and polled for what they say about pages."
@@ -267,6 +291,11 @@ class Config:
     ping_timeout_seconds: float = setting(
         "10s", duration, "How long a ping may take to arrive.", name="PING_TIMEOUT"
     )
+    metrics_listen: tuple[str, int] | None = setting(
+        "",
+        endpoint,
+        "Address and port on which the crawl tells Prometheus and others how it does; empty for none.",
+    )
     plain_scheduler: str = setting(
         "scrapy.core.scheduler.Scheduler",
         text,
@@ -276,7 +305,7 @@ class Config:
     def __post_init__(self) -> None:
         self._check("prior_changed_after_seconds", self.prior_changed_after_seconds > 0, "above 0")
         self._check("prior_unchanged_after_seconds", self.prior_unchanged_after_seconds > 0, "above 0")
-        for name in ("profit_life_seconds", "reprice_seconds"):
+        for name in ("profit_life_seconds", "reprice_seconds", "log_push_seconds"):
             self._check(name, getattr(self, name) > 0, "above 0")
         for name in ("longevity_risk", "longevity_learning"):
             self._check(name, getattr(self, name) >= 1, "at least 1", "")

@@ -13,6 +13,10 @@ class InputError(FreshnessError):
     """What was handed to a command cannot be used: a file, a name or a number; its exit code is 2."""
 
 
+class CompressionError(InputError):
+    """A file is compressed in a way for which a package is missing; names the file and the package."""
+
+
 class StorageError(FreshnessError):
     """The database cannot be opened, read or written."""
 

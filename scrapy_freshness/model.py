@@ -98,7 +98,13 @@ class PageRecord:
     signalled: bytes = b""  #: estimation.signal_counts: signals that came before each observation
     polls: bytes = b""  #: estimation.polls, of a source
     profiles: bytes = b""  #: content.profiles
+    terms: bytes = b""  #: search.packed: what searchers ask for that is on the page
+    touched: bytes = b""  #: search.touched: what they noticed of its last change
+    links: bytes = b""  #: search.links: pages that it links to, if scores count links
     beliefs: dict[str, float] = field(default_factory=dict)  #: what a policy believes beside the change rate
+    found_on: int | None = None  #: page id of the source that showed it first
+    in_links: int = 0  #: pages whose first visits led to it
+    pinned_seconds: float | None = None  #: between visits, as somebody wishes; no visit changes it
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -119,6 +125,7 @@ class PageColumns:
     failures: NDArray[np.int32]
     change_rate: NDArray[np.float32]
     beliefs: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)  #: by name; nan if not known
+    pinned_seconds: NDArray[np.float64] | None = None  #: nan where it is not pinned; None if it nowhere is
 
 
 @dataclass(slots=True, kw_only=True)
@@ -192,6 +199,48 @@ class WaitingSignals:
     source: NDArray[np.uint8]
 
 
+class WishKind(IntEnum):
+    """What somebody asks of a crawl."""
+
+    VISIT = 0  #: a visit of a page, now
+    PIN = 1  #: visits of a page at a fixed interval, or no longer so
+    FORGET = 2  #: to know nothing any more of a page or a host
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class Wish:
+    """Something that a person asks of the crawl of a spider; granted once."""
+
+    wish_id: int
+    kind: WishKind
+    what: str  #: URL of the page, or the host
+    page_id: int | None = None  #: None if it is about a host
+    fingerprint: int | None = None  #: of the page; None if it is not known (any more)
+    seconds: float | None = None  #: of a pin; None: no pin any more
+    asked_at: float = 0.0
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class QueryTerms:
+    """What searchers ask for; one element a term, ascending by id."""
+
+    term_id: NDArray[np.int64]
+    terms: list[str]
+    frequency: NDArray[np.float64]  #: how often each was asked for
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class TermMaps:
+    """From scores to ranks, as fitted to all pages of a spider; one element a term that has results."""
+
+    scoring: str  #: how results are ranked
+    pages: int  #: pages that were read for terms
+    fitted_at: float
+    term_id: NDArray[np.int64]
+    results: NDArray[np.int32]  #: pages that have the term
+    knots: NDArray[np.float32]  #: (terms, 4) logarithms of the scores at ranks n^(k/3)
+
+
 @dataclass(slots=True, kw_only=True)
 class CrawlState:
     """What the crawl says about itself at every flush."""
@@ -202,6 +251,17 @@ class CrawlState:
     started_at: float
     updated_at: float
     price: float  #: the least value that was worth a crawl lately
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class FreshnessRecord:
+    """How fresh the copies were in one minute, as far as their change rates are known."""
+
+    minute: int  #: unix time / 60
+    freshness: float  #: expected, mean over the copies by importance
+    uniform_freshness: float  #: what visiting all pages in turn would give at the same budget
+    pages: int  #: that had a copy
+    price: float  #: the least value that was worth a crawl
 
 
 @dataclass(slots=True, kw_only=True)
@@ -226,6 +286,29 @@ class Subscription:
 
 
 @dataclass(slots=True, kw_only=True)
+class ImportProgress:
+    """How far a file of clicks, importances or queries has been imported.
+
+    Known by its content, not by its name: by its beginning, and by all bytes that have been read.
+    """
+
+    import_id: int | None = None  #: None before it is written for the first time
+    kind: str
+    name: str  #: of the file, the last time
+    format: str
+    head_bytes: int  #: length of its beginning
+    head_digest: bytes  #: of its beginning
+    position: int = 0  #: bytes of whole lines that have been read, decompressed and in UTF-8
+    digest: bytes = b""  #: of these bytes
+    lines: int = 0  #: among them
+    bad: dict[str, int] = field(default_factory=dict)  #: lines that could not be used, by reason
+    counts: dict[str, float] = field(default_factory=dict)  #: what else was counted, by name
+    is_done: bool = False  #: whether its end was reached
+    started_at: float = 0.0
+    updated_at: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True)
 class Batch:
     """What one flush writes, in one transaction."""
 
@@ -237,8 +320,13 @@ class Batch:
     subscriptions: dict[str, Subscription | None] = field(default_factory=dict)  #: by token; None if it ended
     sources: list[SourceRecord] = field(default_factory=list)
     signals: list[SignalRecord] = field(default_factory=list)
+    wishes: dict[int, tuple[float, str]] = field(default_factory=dict)  #: id -> when granted, and the outcome
+    maps: TermMaps | None = None
+    freshness: list[FreshnessRecord] = field(default_factory=list)
+    links: dict[int, int] = field(default_factory=dict)  #: page id -> further pages that link to it
     state: CrawlState | None = None
 
     def __bool__(self) -> bool:
         known = self.pages or self.hosts or self.groups or self.sources or self.subscriptions
-        return bool(known or self.visits or self.signals or self.fetches)
+        counted = self.visits or self.signals or self.fetches or self.freshness or self.links
+        return bool(known or counted or self.wishes or self.maps)

@@ -52,6 +52,8 @@ SETTINGS = {
     "participation": ([("0", False)], ["maybe"]),
     "profit": ([(2, 2.0)], [0, -1]),
     "profit_life_seconds": ([("6h", 21600.0)], [0, "x"]),
+    "importance": ([("links", "links"), ("equal", "equal")], ["votes", True]),
+    "log_push_seconds": ([("5min", 300.0)], [0, "x"]),
     "reprice_seconds": ([("5min", 300.0)], [0, "x"]),
     "signals": ([("0", False)], ["perhaps"]),
     "signal_sources": ([(["http://a.example/f"], ("http://a.example/f",))], [[1]]),
@@ -97,6 +99,7 @@ SETTINGS = {
     "ping_lease_seconds": ([("1d", 86400.0)], [0, "x"]),
     "pings_per_second": ([("60/min", 1.0)], [0, "x"]),
     "ping_timeout_seconds": ([("2s", 2.0)], [0, "x"]),
+    "metrics_listen": ([("0.0.0.0:9410", ("0.0.0.0", 9410)), ("", None)], ["9410", "localhost"]),
     "visit_log_seconds": ([(0, 0.0), ("1w", 604800.0)], ["-1d"]),
 }
 ACCEPTED = [(name, *pair) for name, (accepted, _) in SETTINGS.items() for pair in accepted]

@@ -14,12 +14,13 @@ PACKAGE = Path(__file__).parents[1] / "scrapy_freshness"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 NUMBERS = {"model", "config", "errors", "units"}  # the ground floor without the clock
-GROUND = NUMBERS | {"clock"}
+GROUND = NUMBERS | {"clock", "compressed"}
 PURE = {"content", "estimation", "value", "pacing", "signals", "sources", "search"}
 MAY_IMPORT = {
     "errors": set(),
     "units": {"errors"},
     "clock": set(),
+    "compressed": {"errors"},
     "model": set(),
     "config": {"errors", "units"},
     "content": NUMBERS,
@@ -32,9 +33,13 @@ MAY_IMPORT = {
     "planning": NUMBERS | PURE,
     "simulator": GROUND | PURE | {"planning"},
     "storage": GROUND,
-    "crawl": GROUND | PURE | {"planning", "storage"},
-    "dashboard": GROUND | {"storage"},
-    "commands": GROUND | PURE | {"planning", "simulator", "storage", "crawl", "dashboard"},
+    "imports": GROUND | {"content", "signals", "estimation", "storage", "planning"},
+    "crawl": GROUND | PURE | {"planning", "storage", "imports"},
+    "insight": GROUND | PURE | {"planning", "simulator", "storage"},
+    "dashboard": GROUND | PURE | {"planning", "simulator", "storage", "insight"},
+    "commands": GROUND
+    | PURE
+    | {"planning", "simulator", "storage", "imports", "crawl", "insight", "dashboard"},
     "__init__": {"crawl"},
 }
 ONLY_IN = {
@@ -45,6 +50,10 @@ ONLY_IN = {
     "lxml": {"signals"},
     "feedparser": {"signals"},
     "selectolax": {"content", "signals"},
+    "starlette": {"dashboard"},
+    "uvicorn": {"dashboard"},
+    "jinja2": {"dashboard"},
+    "re2": {"dashboard"},
 }
 #: What tells the time or does I/O has no place in the pure rooms and in what decides.
 CLOCKS = {"time", "datetime", "asyncio", "threading", "socket", "sqlite3"}

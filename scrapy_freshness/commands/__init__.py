@@ -7,6 +7,7 @@ imports this one for every command of its own.
 
 import argparse
 import importlib
+import keyword
 import os
 import sys
 from typing import Any, NoReturn
@@ -14,18 +15,25 @@ from typing import Any, NoReturn
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from scrapy_freshness.commands.human import safe
 from scrapy_freshness.errors import FreshnessError, InputError
+from scrapy_freshness.insight.human import safe
 
-#: Subcommand -> one line of help; the module has the same name.
+#: Subcommand -> one line of help; the module has the same name, see `module_of`.
 SUBCOMMANDS = {
     "status": "how the crawl is doing",
+    "top": "crawls live in the terminal",
     "pages": "known pages, filtered and sorted",
     "show": "everything known about one page",
     "why": "why a page is visited when it is",
+    "queries": "what searchers ask for, and what they may miss",
+    "search": "search the crawled copy",
     "signals": "sitemaps, feeds and pings, and how true they were",
+    "dashboard": "web pages that show how the crawl does, and why",
     "settings": "reference of all settings",
+    "import": "take over clicks, importances and queries from files",
     "db": "upgrade or check the database, rename a spider in it",
+    "visit": "ask for a visit of a page now",
+    "pin": "visit a page at a fixed interval",
     "forget": "remove a page or a host",
     "export": "write all pages as JSON Lines or CSV",
     "replay": "try policies on recorded histories",
@@ -66,11 +74,17 @@ class FreshnessCommand(ScrapyCommand):
         if args:
             raise UsageError(f"unrecognized arguments: {' '.join(args)}", print_help=False)
         try:
-            module = importlib.import_module(f"scrapy_freshness.commands.{opts.subcommand}")
+            module = module_of(opts.subcommand)
             options = parse(module, opts.subcommand, opts.rest, opts)
             self.exitcode = run_subcommand(module, self.settings, options)
         except KeyboardInterrupt:
             self.exitcode = INTERRUPTED
+
+
+def module_of(subcommand: str) -> Any:
+    """The module of a subcommand; a name that is a keyword of Python has an underscore more there."""
+    name = f"{subcommand}_" if keyword.iskeyword(subcommand) else subcommand
+    return importlib.import_module(f"scrapy_freshness.commands.{name}")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_freshness.commands.context import Context, new_grid, new_table
-from scrapy_freshness.commands.human import (
+from scrapy_freshness.insight.human import (
     NOTHING,
     count,
     duration,

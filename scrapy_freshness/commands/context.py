@@ -61,6 +61,10 @@ class Context:
         """The database, for reading; to be used with `with`."""
         return Store.open_readonly(self.config.database_url)
 
+    def store_beside_crawls(self) -> Store:
+        """The database, which must exist, for writing a little at a time while crawls go on; for `with`."""
+        return Store.open(self.config.database_url, create=False)
+
     @contextmanager
     def store_without_crawls(self) -> Iterator[Store]:
         """The database, which must exist, for writing; no crawl may be using it, and none can begin to."""

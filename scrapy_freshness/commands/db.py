@@ -12,9 +12,9 @@ from typing import Any
 from scrapy.exceptions import UsageError
 
 from scrapy_freshness.commands.context import Context, new_grid
-from scrapy_freshness.commands.human import clipped, count, safe, size
 from scrapy_freshness.content.profiles import unpack
 from scrapy_freshness.estimation.history import observations
+from scrapy_freshness.insight.human import clipped, count, safe, size
 from scrapy_freshness.model import PageRecord
 from scrapy_freshness.storage import inspection, page_reports
 from scrapy_freshness.storage.database import Database

@@ -23,11 +23,11 @@ from typing import Any, TextIO
 from scrapy.exceptions import UsageError
 
 from scrapy_freshness.commands.context import Context, plain
-from scrapy_freshness.commands.human import count, safe
-from scrapy_freshness.commands.outlook import Terms
-from scrapy_freshness.commands.rows import Row, assess
-from scrapy_freshness.commands.visit_columns import VisitColumns
 from scrapy_freshness.errors import FreshnessError
+from scrapy_freshness.insight.human import count, safe
+from scrapy_freshness.insight.outlook import Terms
+from scrapy_freshness.insight.rows import Row, assess
+from scrapy_freshness.insight.visit_columns import VisitColumns
 from scrapy_freshness.simulator.trace_encode import trace_lines
 from scrapy_freshness.simulator.trace_io import trace_file
 from scrapy_freshness.simulator.visit_trace import visit_versions
@@ -79,7 +79,7 @@ def _pages(context: Context, store: Store) -> Iterator[list[Row]]:
     now = context.clock.now()
     terms_of = cache(partial(Terms.of, store, context.config))
     for rows in _chunks(store, "v_pages"):
-        assess(rows, terms_of, now)
+        assess(store, rows, terms_of, now)
         yield rows
 
 

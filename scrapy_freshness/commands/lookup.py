@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from scrapy import Request
 from scrapy.utils.request import fingerprint
 
-from scrapy_freshness.commands.human import clipped, safe
 from scrapy_freshness.errors import FreshnessError
+from scrapy_freshness.insight.human import clipped, safe
 from scrapy_freshness.storage.page_reports import PageReport, find_pages, neighbours, urls_with_fingerprint
 from scrapy_freshness.storage.store import Store
 

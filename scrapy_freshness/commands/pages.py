@@ -17,9 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_freshness.commands.context import Context, new_table, whole_number
-from scrapy_freshness.commands.human import clipped, count, every, expected, number, relative, safe
-from scrapy_freshness.commands.outlook import Outlook, Terms
-from scrapy_freshness.commands.rows import Row, assess, row_of
+from scrapy_freshness.insight.human import clipped, count, every, expected, number, relative, safe
+from scrapy_freshness.insight.outlook import Outlook, Terms
+from scrapy_freshness.insight.rows import Row, assess, row_of
 from scrapy_freshness.model import PageStatus
 from scrapy_freshness.storage.page_reports import ANY_PAGE, PageFilter, count_pages, page_ids, pages
 from scrapy_freshness.storage.store import Store
@@ -82,11 +82,8 @@ def run(context: Context, options: argparse.Namespace) -> None:
             descending = largest_first is not options.reverse
             window = {"limit": options.limit, "offset": options.offset}
             found = pages(store, which, order=column, descending=descending, **window)
-            records = {
-                record.page_id: record for record in store.load_records(page.page_id for page in found)
-            }
-            rows = [row_of(records.get(page.page_id, page), page.spider) for page in found]
-        assess(rows, terms_of, now)
+            rows = [row_of(page, page.spider) for page in found]
+        assess(store, rows, terms_of, now)
     if context.as_json:
         context.print_json({"total": total, "pages": rows})
     else:
@@ -159,5 +156,5 @@ def _cells(row: Row, now: float) -> tuple[str, ...]:
         every(row["change_rate"], row["change_rate_low"], row["change_rate_high"]),
         f"{row['visits']:,}/{row['changes']:,}",
         number(row["value"]),
-        expected(row["next_visit_at"], now),
+        expected(row["next_visit_at"], now) + (" (pinned)" if row["pinned_seconds"] is not None else ""),
     )

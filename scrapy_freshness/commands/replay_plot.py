@@ -11,9 +11,9 @@ from itertools import groupby
 from pathlib import Path, PurePath
 from typing import Any
 
-from scrapy_freshness.commands.human import number
 from scrapy_freshness.commands.replay_table import excess_of, main_measure, title_of
 from scrapy_freshness.errors import ConfigError
+from scrapy_freshness.insight.human import number
 from scrapy_freshness.simulator.contest import RIVAL_NAMES
 
 Row = dict[str, Any]

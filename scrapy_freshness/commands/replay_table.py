@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_freshness.commands.context import Context, new_table
-from scrapy_freshness.commands.human import NOTHING, count, duration, number, safe, share
+from scrapy_freshness.insight.human import NOTHING, count, duration, number, safe, share
 
 Row = dict[str, Any]
 Column = tuple[str, Callable[[Row], str]]

@@ -14,9 +14,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from scrapy_freshness.commands.context import Context
-from scrapy_freshness.commands.human import safe
 from scrapy_freshness.config import PREFIX, Config, reference, unknown_settings
 from scrapy_freshness.errors import StorageError
+from scrapy_freshness.insight.human import safe
 from scrapy_freshness.storage.database import Database
 
 _INTRODUCTION = """\

@@ -6,9 +6,9 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_freshness.commands.clockwork import busiest_hours
 from scrapy_freshness.commands.context import Context, new_grid, new_table
-from scrapy_freshness.commands.human import (
+from scrapy_freshness.insight.clockwork import busiest_hours
+from scrapy_freshness.insight.human import (
     NOTHING,
     count,
     duration,
@@ -21,7 +21,7 @@ from scrapy_freshness.commands.human import (
     share,
     size,
 )
-from scrapy_freshness.commands.rows import Row
+from scrapy_freshness.insight.rows import Row
 
 #: Observations that are shown of a history or a profile, the last ones.
 _SHOWN = 8
@@ -39,6 +39,9 @@ def print_page(context: Context, page: Row, now: float) -> None:
         context.print()
     if page["signals"]:
         context.print(_signals(page["signals"], now))
+        context.print()
+    if page["searchers"] and page["searchers"]["touched"]:
+        context.print(_touched(page["searchers"]))
         context.print()
     if page["profiles"]:
         context.print(_profiles(page["profiles"], now))
@@ -67,6 +70,12 @@ def _facts(page: Row, now: float) -> dict[str, str]:
     if page["hourly_changes"]:
         begin, end, part = busiest_hours(page["hourly_changes"])
         facts["by the clock"] = f"{share(part)} of the changes come from {begin} to {end % 24} h UTC"
+    if page["pinned_seconds"] is not None:
+        facts["pinned"] = f"a visit every {duration(page['pinned_seconds'])}"
+    if page["wishes"]:
+        facts["asked for"] = "; ".join(_wish(wish, now) for wish in page["wishes"][:_SHOWN])
+    if page["searchers"]:
+        facts["searchers"] = _searchers(page["searchers"], now)
     if page["run_callback"]:
         facts["callback"] = "did not finish with the copy; runs again at the next visit"
     if page["profiles"] is None:
@@ -86,6 +95,13 @@ def _host_notes(page: Row, now: float) -> str:
     if page["host_audits"]:
         notes.append(false_answers(page["host_false_not_modified"], page["host_audits"]))
     return f" ({', '.join(notes)})" if notes else ""
+
+
+def _wish(wish: dict[str, Any], now: float) -> str:
+    what = f"{wish['kind']} {relative(wish['asked_at'], now)}"
+    if wish["done_at"] is None:
+        return f"{what}, waits for the crawl"
+    return f"{what}, {wish['outcome'].replace('_', ' ')} {relative(wish['done_at'], now)}"
 
 
 def _time(time: float | None, now: float) -> str:
@@ -142,6 +158,25 @@ def _signals(signals: list[dict[str, Any]], now: float) -> Table:
             found[signal["changed"]],
             safe(signal["told_by"] or NOTHING),
         )
+    return table
+
+
+def _searchers(seen: dict[str, Any], now: float) -> str:
+    """What searchers have to do with the page."""
+    asked = f"{count(seen['terms_on_page'], 'term')} that they ask for"
+    if seen["gain"] is None:
+        return f"{asked}; no change that they would notice yet"
+    by = "" if seen["gain_share"] is None else f", by {share(seen['gain_share'])} of all that they find"
+    touched = count(seen["n_touched"], "term")
+    return f"{asked}; the change found {relative(seen['noticed_at'], now)} touched {touched}{by}"
+
+
+def _touched(seen: dict[str, Any]) -> Table:
+    """The terms whose results the page's last change moved."""
+    table = new_table("query", ">gain", ">of the change")
+    for each in seen["touched"]:
+        part = each["gain"] / seen["gain"] if seen["gain"] else 0.0
+        table.add_row(safe(each["term"]), number(each["gain"]), share(part))
     return table
 
 

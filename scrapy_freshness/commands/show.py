@@ -11,17 +11,19 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from scrapy_freshness.commands.clockwork import MOST_VISITS, hourly_changes
 from scrapy_freshness.commands.context import Context, whole_number
 from scrapy_freshness.commands.lookup import pages_of
-from scrapy_freshness.commands.outlook import Terms
-from scrapy_freshness.commands.rows import Row, assess, row_of
+from scrapy_freshness.commands.searchers_view import searchers_view
 from scrapy_freshness.commands.sheet import print_page
 from scrapy_freshness.content.profiles import unpack
 from scrapy_freshness.estimation.history import observations
+from scrapy_freshness.insight.clockwork import MOST_VISITS, hourly_changes
+from scrapy_freshness.insight.outlook import Terms
+from scrapy_freshness.insight.rows import Row, assess, row_of
 from scrapy_freshness.model import HostRecord, PageRecord, VisitRecord
 from scrapy_freshness.storage.page_reports import page_visits
 from scrapy_freshness.storage.signal_reports import PageSignal, page_signals
+from scrapy_freshness.storage.wishes import page_wishes
 
 #: What stands in the place of passwords, tokens and sessions.
 _HIDDEN = "***"
@@ -50,8 +52,14 @@ def run(context: Context, options: argparse.Namespace) -> None:
             visits = page_visits(store, record.page_id, max(options.visits, MOST_VISITS))
             signals = page_signals(store, record.page_id, options.visits)
             page = everything(record, spiders[record.page_id], host, visits[: options.visits], signals)
-            pages.append(page | {"hourly_changes": hourly_changes(visits)})
-        assess(pages, partial(Terms.of, store, context.config), now)
+            wishes = [
+                {**asdict(wish), "kind": wish.kind.name.lower()}
+                for wish in page_wishes(store, record.page_id, options.visits)
+            ]
+            noticed = searchers_view(store, context.config, record, spiders[record.page_id])
+            known = {"hourly_changes": hourly_changes(visits), "wishes": wishes, "searchers": noticed}
+            pages.append(page | known)
+        assess(store, pages, partial(Terms.of, store, context.config), now)
     if context.as_json:
         context.print_json({"now": now, "pages": pages})
         return

@@ -15,8 +15,8 @@ from typing import Any
 from rich.table import Table
 
 from scrapy_freshness.commands.context import Context, new_table
-from scrapy_freshness.commands.human import NOTHING, clipped, count, number, relative, safe, share
-from scrapy_freshness.commands.learned_signals import NOT_LEARNED, learned_quality, share_interval
+from scrapy_freshness.insight.human import NOTHING, clipped, count, number, relative, safe, share
+from scrapy_freshness.insight.learned_signals import NOT_LEARNED, learned_quality, share_interval
 from scrapy_freshness.storage import reports, signal_reports
 from scrapy_freshness.storage.signal_reports import SignalCounts, SourceReport
 from scrapy_freshness.storage.store import Store

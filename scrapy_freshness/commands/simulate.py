@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_freshness.commands.context import Context, new_table
-from scrapy_freshness.commands.human import NOTHING, count, safe
 from scrapy_freshness.errors import ConfigError, InputError
+from scrapy_freshness.insight.human import NOTHING, count, safe
 from scrapy_freshness.simulator.plots import check_plot, plot
 from scrapy_freshness.simulator.simulate import Result, Standing, simulate, standings
 from scrapy_freshness.simulator.worlds import world_named, world_names
@@ -44,6 +44,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     for option, helps in _own_options(worlds).items():
         text = " ".join(f"{world}: {text}" for world, text in helps.items())
         parser.add_argument(option, metavar="X", default=argparse.SUPPRESS, help=text.replace("%", "%%"))
+    parser.add_argument(
+        "--no-participation",
+        dest="participation",
+        action="store_const",
+        const="False",
+        default=argparse.SUPPRESS,
+        help="the same as --participation False",
+    )
 
 
 def run(context: Context, options: argparse.Namespace) -> None:

@@ -14,9 +14,9 @@ import numpy as np
 
 from scrapy_freshness.commands.board import print_status
 from scrapy_freshness.commands.context import Context
-from scrapy_freshness.commands.outlook import Outlook, Terms
 from scrapy_freshness.errors import FreshnessError
-from scrapy_freshness.model import Outcome, PageColumns, PageKind, PageStatus
+from scrapy_freshness.insight.outlook import Outlook, Terms
+from scrapy_freshness.model import Outcome, PageColumns, PageStatus
 from scrapy_freshness.storage import inspection, reports
 from scrapy_freshness.storage.reports import DAY_SECONDS, HOUR_SECONDS, Activity, SpiderReport
 from scrapy_freshness.storage.store import Store
@@ -121,13 +121,10 @@ def _spider(
 
 def _freshness(terms: Terms, columns: PageColumns, now: float) -> dict[str, float | None]:
     outlook = Outlook(terms, columns, now)
-    active = (columns.status == PageStatus.ACTIVE) & (columns.kind < PageKind.SITEMAP)
-    weights = columns.importance[active].astype(np.float64)
-    has_copies = weights.sum() > 0
-    with np.errstate(invalid="ignore"):  # of an importance too large for its column
-        fresh = float(np.average(outlook.freshness()[active], weights=weights)) if has_copies else None
+    fresh = outlook.mean_freshness()
+    is_new = columns.status == PageStatus.NEW
     return {
         "freshness": fresh,
-        "mean_age_seconds": float(outlook.elapsed[active].mean()) if has_copies else None,
-        "never_fetched_share": float(np.mean(columns.status == PageStatus.NEW)) if len(active) else None,
+        "mean_age_seconds": None if fresh is None else float(outlook.elapsed[outlook.has_copy].mean()),
+        "never_fetched_share": float(np.mean(is_new)) if len(is_new) else None,
     }

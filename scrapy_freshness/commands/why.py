@@ -7,24 +7,17 @@ falls if the budget grows.
 """
 
 import argparse
-import math
 from dataclasses import asdict
 
-import numpy as np
 from rich.text import Text
 
 from scrapy_freshness.commands.context import Context, new_grid
-from scrapy_freshness.commands.human import NOTHING, count, duration, every, number, rate, safe, share
 from scrapy_freshness.commands.lookup import pages_of
-from scrapy_freshness.commands.outlook import Outlook, Terms
-from scrapy_freshness.commands.reasons import DAY_SECONDS, Case, MoreOften, sentences
-from scrapy_freshness.commands.rows import columns_of, row_of
 from scrapy_freshness.commands.sheet import false_answers
 from scrapy_freshness.errors import InputError
-from scrapy_freshness.model import PageRecord, PageStatus
-from scrapy_freshness.planning.hosts import Hosts
-from scrapy_freshness.storage.inspection import crawling
-from scrapy_freshness.storage.store import Store
+from scrapy_freshness.insight.case import case_of
+from scrapy_freshness.insight.human import NOTHING, count, duration, every, number, rate, safe, share
+from scrapy_freshness.insight.reasons import Case, sentences
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +33,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
             raise InputError(
                 f"{options.url} is polled for what it says about other pages: see `scrapy freshness signals`"
             )
-        cases = [_case(context, store, record, spiders[record.page_id], now) for record in records]
+        cases = [case_of(store, context.config, record, spiders[record.page_id], now) for record in records]
     if context.as_json:
         pages = [asdict(case) | {"sentences": sentences(case, now)} for case in cases]
         context.print_json({"now": now, "pages": pages})
@@ -53,68 +46,6 @@ def run(context: Context, options: argparse.Namespace) -> None:
         context.print()
         context.print(new_grid(_numbers(case)))
         context.print()
-
-
-def _case(context: Context, store: Store, record: PageRecord, spider: str, now: float) -> Case:
-    terms = Terms.of(store, context.config, spider)
-    columns = store.load_pages(spider)
-    everyone = Outlook(terms, columns, now)
-    page = Outlook(terms, columns_of([row_of(record, spider)]), now)
-    value = float(page.values()[0])
-    competes = np.isin(columns.status, (PageStatus.NEW, PageStatus.ACTIVE))
-    is_ranked = record.status in (PageStatus.NEW, PageStatus.ACTIVE)
-    rivals = everyone.values()[competes]
-    hosts = Hosts(context.config.backoff_seconds, context.config.backoff_max_seconds)
-    hosts.load(store.load_hosts())
-    host = hosts.record(record.host)
-    return Case(
-        url=record.url,
-        spider=spider,
-        is_running=spider in crawling(store),
-        status=record.status.name.lower(),
-        http_status=record.http_status,
-        policy=terms.policy.name,
-        budget_per_second=terms.budget_per_second,
-        price=terms.price,
-        min_interval_seconds=terms.min_interval,
-        importance=record.importance,
-        is_compared=bool(record.history) and record.change_rate_low > 0,
-        change_rate=record.change_rate or terms.prior["change_rate"],
-        change_rate_low=record.change_rate_low,
-        change_rate_high=record.change_rate_high,
-        visits=record.visits,
-        changes=record.changes,
-        failures=record.failures,
-        last_visit_at=record.last_visit_at,
-        not_before=record.not_before,
-        freshness=float(page.freshness()[0]),
-        value=value,
-        highest_value=float(page.values_after(math.inf)[0]),
-        rank=1 + int(np.count_nonzero(rivals > value)) if is_ranked else None,
-        ranked_pages=len(rivals),
-        interval_seconds=float(page.intervals(terms.price)[0]),
-        next_visit_at=float(page.next_visits()[0]),
-        host=record.host,
-        host_blocked_until=host.blocked_until,
-        host_failures=host.failures,
-        host_audits=host.audits,
-        host_false_not_modified=host.false_not_modified,
-        host_is_honest=hosts.is_honest(record.host),
-        more_often=_more_often(everyone, page, terms) if record.status is PageStatus.ACTIVE else None,
-    )
-
-
-def _more_often(everyone: Outlook, page: Outlook, terms: Terms) -> MoreOften | None:
-    """The budget at which a page would be visited daily, or twice as often if that is more."""
-    wanted = min(DAY_SECONDS, float(page.intervals(terms.price)[0]) / 2)
-    visits = everyone.visits_per_second(terms.price)
-    if wanted < terms.min_interval or terms.price <= 0 or visits == 0:
-        return None
-    # What the present budget buys at the present price tells how much goes to retries, robots.txt, ...
-    more_visits = everyone.visits_per_second(float(page.values_after(wanted)[0]))
-    return MoreOften(
-        interval_seconds=wanted, budget_per_second=terms.budget_per_second * more_visits / visits
-    )
 
 
 def _numbers(case: Case) -> dict[str, str | Text]:
@@ -136,5 +67,7 @@ def _numbers(case: Case) -> dict[str, str | Text]:
             "rank": f"{case.rank:,} of {case.ranked_pages:,}",
             "rhythm": f"a visit every {interval}" if case.is_ever_visited else "no visits at this price",
         }
+    if case.pinned_seconds is not None:
+        numbers["pinned"] = f"every {duration(case.pinned_seconds)}"
     honesty = f", {false_answers(case.host_false_not_modified, case.host_audits)}" if case.host_audits else ""
     return numbers | {"host": safe(case.host) + honesty}

@@ -3,7 +3,8 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Self, TypeVar
+from dataclasses import asdict
+from typing import Any, Self, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -14,27 +15,33 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
-from twisted.internet.defer import Deferred, succeed
+from twisted.internet.defer import Deferred, DeferredList, succeed
 from twisted.python.failure import Failure
 
 from scrapy_freshness.clock import Clock, SystemClock
 from scrapy_freshness.config import Config, unknown_settings
 from scrapy_freshness.content.measure import Measurement
 from scrapy_freshness.crawl.addon import is_crawl
-from scrapy_freshness.crawl.configured import content_options, new_planner, upkeep_of
+from scrapy_freshness.crawl.configured import content_options, new_planner, scoring_of, upkeep_of
 from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.crawl.garbage import rare_collection
 from scrapy_freshness.crawl.journal import Journal, Loaded
+from scrapy_freshness.crawl.lessons import Lessons
 from scrapy_freshness.crawl.listening import Listening
+from scrapy_freshness.crawl.metrics import Metrics
 from scrapy_freshness.crawl.ping_errands import ERRAND_KEY
 from scrapy_freshness.crawl.pings import Pings
 from scrapy_freshness.crawl.repricing import Repricing
+from scrapy_freshness.crawl.searchers import Searchers
 from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
 from scrapy_freshness.crawl.threads import in_thread
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of, visit_under_way
+from scrapy_freshness.crawl.vitals import Vitals
+from scrapy_freshness.crawl.wishes import Wishes
 from scrapy_freshness.errors import FreshnessError
-from scrapy_freshness.model import CrawlState, PageRecord
+from scrapy_freshness.model import CrawlState, FreshnessRecord, PageRecord
 from scrapy_freshness.pacing.rate import ConstantRate
+from scrapy_freshness.planning.assessment import Assessment
 from scrapy_freshness.planning.visits import compared, longest_pauses
 
 logger = logging.getLogger(__name__)
@@ -64,10 +71,13 @@ class Freshness:
         self.slots = DownloadSlots(crawler)
         self.content = content_options(config)
         self._upkeep = upkeep_of(config)
-        self.planner = new_planner(config, self._upkeep)
-        self.errands = Errands(self.planner.finish)
-        self.visits = Visits(crawler, self.planner, clock, self.errands)
         self.journal = Journal(config.database_url, crawler.spidercls.name, config.cache_pages)
+        self.searchers = Searchers(
+            crawler, clock, self.journal, scoring_of(config), in_background=self.in_background
+        )
+        self.planner = new_planner(config, self._upkeep, self.searchers.settle)
+        self.errands = Errands(self.planner.finish)
+        self.visits = Visits(crawler, self.planner, clock, self.errands, self.searchers.measure)
         self.listening = Listening(
             crawler,
             config,
@@ -79,11 +89,31 @@ class Freshness:
             read_seen=self._read_seen,
         )
         self.wake: Callable[[], None] = lambda: None  #: tells the scheduler that a page may be due
+        self.wishes = Wishes(
+            self.planner,
+            self.journal,
+            clock,
+            crawler.stats,
+            note_updates=self.note_updates,
+            wake=lambda: self.wake(),
+        )
+        self.visits.ended = self.wishes.visited
+        self.vitals = Vitals(
+            config,
+            clock,
+            self.planner,
+            self.journal,
+            crawler.stats,
+            spider=crawler.spidercls.name,
+            started_at=self.started_at,
+        )
+        self._metrics = Metrics(self.vitals, config.metrics_listen) if config.metrics_listen else None
         self.pings = self._new_pings() if config.ping_listen is not None else None
         # One thread: Python runs one at a time, and the crawl is to have its share.
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
         self._flushing = create_looping_call(self.flush)
         self._housekeeping = create_looping_call(self._keep_house)
+        self.lessons = Lessons(config, crawler.spidercls.name, self.planner, self.in_background)
         self._repricing = Repricing(
             self.planner,
             clock,
@@ -93,6 +123,7 @@ class Freshness:
         #: Id of an item or request on its way from the callback -> its visit; weak, as others may drop it.
         self.owners: WeakValueDictionary[int, PageVisit] = WeakValueDictionary()
         self._is_open = False
+        self._assessed_minute = 0  #: the last one in which it was asked how fresh the copies are
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -103,14 +134,16 @@ class Freshness:
             raise NotConfigured("only crawls are kept fresh")
         for name in unknown_settings(list(crawler.settings)):
             logger.warning("%s is not a setting of scrapy-freshness; see `scrapy freshness settings`", name)
-        extension = cls(crawler, config, SystemClock())
         try:
-            if extension.pings is not None:
-                extension.pings.listen()
+            extension = cls(crawler, config, SystemClock())
+        except FreshnessError as error:
+            logger.error("The crawl cannot start: %s", error)
+            raise error.with_traceback(None) from None
+        try:
+            extension.listen()
             extension.journal.open()
         except FreshnessError as error:
-            if extension.pings is not None:
-                extension.pings.close()
+            extension.stop_listening()
             logger.error("The crawl cannot start: %s", error)
             raise error.with_traceback(None) from None  # Scrapy prints what it gets, and that line says all
         connect = crawler.signals.connect
@@ -131,15 +164,29 @@ class Freshness:
             )
         return extension
 
+    def listen(self) -> None:
+        """Take the ports that others talk to; raises ConfigError if one cannot be had."""
+        for endpoint in (self.pings, self._metrics):
+            if endpoint is not None:
+                endpoint.listen()
+
+    def stop_listening(self) -> "Deferred[Any]":
+        """Give the ports back; fires when they are free."""
+        closing = [endpoint.close() for endpoint in (self.pings, self._metrics) if endpoint is not None]
+        return DeferredList(closing) if closing else succeed(None)
+
     def open(self) -> "Deferred[None]":
         """Take over what is known from the database; called by the scheduler."""
-        return self.journal.load(self._take_over).addCallbacks(self._opened, self._not_opened)
+        loaded = self.journal.load(self._take_over, self.clock.now())
+        return loaded.addCallbacks(self._opened, self._not_opened)
 
     def close(self) -> "Deferred[None]":
         """Write everything and close the database; called by the scheduler."""
         rare_collection.end(self)
         self.listening.close()
-        unheard = self.pings.close() if self.pings is not None else succeed(None)
+        self.searchers.close()
+        self.vitals.is_open = False
+        unheard = self.stop_listening()
         for loop in (self._flushing, self._housekeeping):
             if loop.running:
                 loop.stop()
@@ -165,13 +212,34 @@ class Freshness:
         return in_thread(self._background, work)
 
     def flush(self) -> None:
-        """Begin to write what was learned since the last flush."""
+        """Begin to write what was learned since the last flush, and to look for wishes."""
         now = self.clock.now()
         self.planner.settle(now)
         self.note_updates()
+        self._assess(now)
         done = self.journal.flush(self.state(now), now)
         if done is not None:
             done.addErrback(self._not_saved)
+        self.wishes.look()
+
+    def _assess(self, now: float) -> None:
+        """Once a minute, find out how fresh the copies are; it takes a moment, so a thread does it."""
+        minute = int(now // 60)
+        if minute == self._assessed_minute or len(self.planner) == 0:
+            return
+        self._assessed_minute = minute
+        price = self.planner.price
+
+        def note(found: Assessment | None) -> None:
+            if found is not None:
+                record = FreshnessRecord(minute=minute, price=price, **asdict(found))
+                self.vitals.assessed = record
+                self.journal.note_freshness(record)
+
+        self.in_background(self.planner.assessment(now)).addCallbacks(note, self._not_assessed)
+
+    def _not_assessed(self, failure: Failure) -> None:
+        logger.error("How fresh the copies are could not be told: %s", failure.getErrorMessage())
 
     def note_updates(self) -> None:
         """Hand what the planner has learned to the journal, whose records are then up to date."""
@@ -206,6 +274,7 @@ class Freshness:
             self.pings.hosts.met(request.url)
         kind = _kind_of_fetch(request, page)
         self.journal.count_fetch(kind, now)
+        self.vitals.fetches.count(kind, now)
         self.crawler.stats.inc_value("freshness/fetches")
         self.crawler.stats.inc_value(f"freshness/fetches/{kind}")
 
@@ -225,6 +294,8 @@ class Freshness:
 
     def discover(self, page: PageRecord, now: float) -> PageRecord:
         """Add a page to those that are kept fresh."""
+        # A page that is fetched for its links only has an importance of 0.
+        page.importance *= self.lessons.importances.of(page.fingerprint, page.url, page.host)
         record = self.planner.discover(page, now)
         self.journal.remember(record)
         return record
@@ -285,7 +356,9 @@ class Freshness:
         """Fill the planner; on the database's thread, before anything else uses it."""
         now = self.clock.now()
         self._shorten_pauses(loaded, now)
+        self.searchers.load(loaded)
         self.listening.know_sources(loaded)
+        self.lessons.know(loaded)
         self.planner.hosts.load(loaded.hosts)
         in_future = self.planner.load(loaded.pages, loaded.next_page_id, now, loaded.groups)
         known_price = (
@@ -299,7 +372,7 @@ class Freshness:
             )
 
     def _opened(self, loaded: Loaded) -> None:
-        self._is_open = True
+        self._is_open = self.vitals.is_open = True
         rare_collection.begin(self)
         if len(self.planner) == 0 and loaded.other_spiders:
             logger.warning(
@@ -308,6 +381,7 @@ class Freshness:
                 self.crawler.spidercls.name,
                 ", ".join(map(repr, loaded.other_spiders)),
             )
+        self.wishes.take(loaded.wishes)
         self.crawler.stats.set_value("freshness/pages", len(self.planner))
         logger.info(
             "Keeping %d pages fresh at %g fetches a second (%s)",
@@ -320,6 +394,14 @@ class Freshness:
         self._flushing.start(self.config.flush_seconds, now=False)
         self._housekeeping.start(_HOUSEKEEPING_SECONDS, now=False)
         self._repricing.open()
+        self.searchers.open()
+        if not self.searchers.is_on and (
+            self.config.policy.startswith("user-centric") or self.config.query_importance
+        ):
+            logger.warning(
+                "No queries are known, so that all pages are alike to searchers: run"
+                " `scrapy freshness import queries FILE`"
+            )
 
     def _shorten_pauses(self, loaded: Loaded, now: float) -> None:
         """No pause lasts longer than it may from now on: the clock or the settings may have been others."""
@@ -348,6 +430,8 @@ class Freshness:
     def _keep_house(self) -> None:
         now = self.clock.now()
         self.journal.note_groups(self.planner.take_groups())
+        self.searchers.look_for_queries()
+        self.lessons.ask(now)
         for visit in self.planner.open_visits:
             if now - visit.opened_at > _LOST_SECONDS:
                 self.visits.fail(PageVisit(visit, visit.record.host), "lost")

@@ -19,15 +19,22 @@ from scrapy_freshness.errors import StorageError
 from scrapy_freshness.model import (
     Batch,
     CrawlState,
+    FreshnessRecord,
     HostRecord,
     PageColumns,
     PageRecord,
+    QueryTerms,
     SignalRecord,
     SourceRecord,
     Subscription,
+    TermMaps,
     VisitRecord,
     WaitingSignals,
+    Wish,
+    WishKind,
 )
+from scrapy_freshness.storage import wishes
+from scrapy_freshness.storage.importance_rows import ImportanceRule
 from scrapy_freshness.storage.store import Store
 
 logger = logging.getLogger(__name__)
@@ -45,9 +52,15 @@ class Loaded:
     sources: list[SourceRecord]
     waiting: WaitingSignals
     subscriptions: list[Subscription]
+    queries: QueryTerms
+    query_version: tuple[int, float]
+    maps: TermMaps | None
     state: CrawlState | None
     next_page_id: int
     other_spiders: list[str]
+    rules: list[ImportanceRule]
+    revision: int
+    wishes: list[Wish]
 
 
 class Journal:
@@ -63,12 +76,18 @@ class Journal:
         self._unsaved = Batch()
         self._saving = False
         self._writes = 0  #: under way
+        self._dropped: set[int] = set()  #: ids of pages that nothing is written about any more
         self._closing: Deferred[None] | None = None  #: fires when no write is under way any more
         self.failing_since: float | None = None  #: time of the first of the failed flushes in a row
 
     @property
     def unsaved_visits(self) -> int:
         return len(self._unsaved.visits)
+
+    @property
+    def store(self) -> Store:
+        """The database, for reading from another thread; StorageError if it is not open."""
+        return self._opened_store()
 
     def open(self) -> None:
         """Open, migrate and lock the database; blocks, so it is called before the crawl begins."""
@@ -78,9 +97,9 @@ class Journal:
             self._thread.shutdown()
             raise
 
-    def load(self, take_over: Callable[[Loaded], None]) -> Deferred[Loaded]:
+    def load(self, take_over: Callable[[Loaded], None], now: float) -> Deferred[Loaded]:
         """Read what is known and let *take_over* digest it, both on the database's thread: it may be much."""
-        return in_thread(self._thread, self._load, take_over)
+        return in_thread(self._thread, self._load, take_over, now)
 
     def note(
         self, pages: Iterable[PageRecord], visits: Iterable[VisitRecord], hosts: Iterable[HostRecord]
@@ -101,14 +120,36 @@ class Journal:
         """Keep what was learned of groups of pages for the next flush."""
         self._unsaved.groups.update(groups)
 
+    def note_maps(self, maps: TermMaps) -> None:
+        """Keep maps from scores to ranks for the next flush."""
+        self._unsaved.maps = maps
+
     def note_subscription(self, token: str, subscription: Subscription | None) -> None:
         """Keep a subscription as it is now for the next flush; None if it has ended."""
         self._unsaved.subscriptions[token] = None if subscription is None else replace(subscription)
+
+    def note_wish(self, wish_id: int, at: float, outcome: str) -> None:
+        """Keep what came of a wish for the next flush."""
+        self._unsaved.wishes[wish_id] = at, outcome
+
+    def drop(self, page_ids: Iterable[int]) -> None:
+        """Write nothing about these pages any more."""
+        for page_id in page_ids:
+            self._dropped.add(page_id)
+            self._cache.pop(page_id, None)
+
+    def note_freshness(self, record: FreshnessRecord) -> None:
+        """Keep how fresh the copies are for the next flush."""
+        self._unsaved.freshness.append(record)
 
     def count_fetch(self, kind: str, now: float) -> None:
         """Count a fetch of any kind, for the budget's books."""
         key = int(now // 60), kind
         self._unsaved.fetches[key] = self._unsaved.fetches.get(key, 0) + 1
+
+    def count_link(self, page_id: int) -> None:
+        """Count a further page that links to a page."""
+        self._unsaved.links[page_id] = self._unsaved.links.get(page_id, 0) + 1
 
     def remember(self, record: PageRecord) -> None:
         """Keep a record in memory, in place of the one that was used longest ago."""
@@ -129,6 +170,14 @@ class Journal:
         """Read what a source of signals said at its last poll, after writing what is noted."""
         return self._after_writing(lambda: self._opened_store().load_seen(page_id))
 
+    def read_wishes(self) -> Deferred[list[Wish]]:
+        """Read what people ask of the crawl."""
+        return self._under_way(in_thread(self._thread, self._read_wishes))
+
+    def forget(self, wished: list[Wish], now: float) -> Deferred[None]:
+        """Remove pages from the database; before, they are to be dropped."""
+        return self._under_way(in_thread(self._thread, self._forget, wished, now))
+
     def flush(self, state: CrawlState, now: float) -> Deferred[None] | None:
         """Write what is noted; None if there is nothing or a flush is under way."""
         if self._saving or not self._unsaved:
@@ -148,6 +197,10 @@ class Journal:
         if not self._writes:
             self._closing.callback(None)
         return closed
+
+    def _under_way(self, done: Deferred[T]) -> Deferred[T]:
+        self._writes += 1
+        return done.addBoth(self._write_ended)
 
     def _after_writing(self, work: Callable[[], T]) -> Deferred[T]:
         self._writes += 1
@@ -177,6 +230,9 @@ class Journal:
 
     def _take(self) -> Batch:
         batch, self._unsaved = self._unsaved, Batch()
+        if self._dropped:
+            for records in (batch.pages, batch.visits, batch.sources, batch.signals):
+                records[:] = [each for each in records if each.page_id not in self._dropped]  # type: ignore
         return batch
 
     def _saved(self, _: None) -> None:
@@ -202,7 +258,11 @@ class Journal:
             groups=batch.groups | since.groups,
             sources=batch.sources + since.sources,
             signals=batch.signals + since.signals,
+            links=dict(Counter(batch.links) + Counter(since.links)),
+            freshness=batch.freshness + since.freshness,
             subscriptions=batch.subscriptions | since.subscriptions,
+            wishes=batch.wishes | since.wishes,
+            maps=since.maps or batch.maps,
         )
         return failure
 
@@ -217,8 +277,11 @@ class Journal:
             raise
         self._store = store
 
-    def _load(self, take_over: Callable[[Loaded], None]) -> Loaded:
+    def _load(self, take_over: Callable[[Loaded], None], now: float) -> Loaded:
         store = self._opened_store()
+        self._forget([wish for wish in self._read_wishes() if wish.kind is WishKind.FORGET], now)
+        query_version = store.query_version()  # before they are read: what comes meanwhile is noticed later
+        queries = store.load_queries()
         loaded = Loaded(
             store.load_pages(self._spider),
             store.load_hosts(),
@@ -226,9 +289,15 @@ class Journal:
             store.load_sources(self._spider),
             store.load_waiting_signals(self._spider),
             store.load_subscriptions(self._spider),
+            queries,
+            query_version,
+            store.load_maps(self._spider) if len(queries.term_id) else None,
             store.load_state(self._spider),
             store.next_page_id(self._spider),
             [name for name in store.spiders() if name != self._spider],
+            store.load_rules(),
+            store.revision(self._spider),
+            self._read_wishes(),
         )
         take_over(loaded)
         return loaded
@@ -237,6 +306,13 @@ class Journal:
         if self._store is None:
             raise StorageError("the database is not open")
         return self._store
+
+    def _read_wishes(self) -> list[Wish]:
+        return wishes.waiting(self._opened_store(), self._spider)
+
+    def _forget(self, wished: list[Wish], now: float) -> None:
+        if wished:
+            wishes.forget_as_wished(self._opened_store(), self._spider, wished, now)
 
     def _save(self, batch: Batch) -> None:
         self._opened_store().save(self._spider, batch)

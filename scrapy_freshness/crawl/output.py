@@ -88,6 +88,9 @@ class FreshnessSpiderMiddleware:
     def _passed(self, page: PageVisit, each: Any, held: list[Any]) -> Iterator[Any]:
         if isinstance(each, Request):
             page.coming.add(each)
+            if self._freshness.searchers.counts_links:
+                page.links = page.links or set()
+                page.links.add(self._freshness.fingerprint(each))
             self._freshness.owners[id(each)] = page
             yield yielded(each, page.visit.record.page_id)
         elif each is None:
@@ -99,6 +102,8 @@ class FreshnessSpiderMiddleware:
 
     def _ended(self, page: PageVisit, held: list[Any], *, failed: bool = False) -> Iterator[Any]:
         """The callback has ended: settle what changed, let held items go."""
+        if self._freshness.searchers.counts_links and page.links is None:
+            page.links = set()
         if page.report is not None:
             page.report.callback_failed |= failed  # an item of it may have failed before
             if self._fields and not failed and page.report.outcome is not Outcome.FAILED:
@@ -128,6 +133,7 @@ class FreshnessSpiderMiddleware:
             return
         changed, moved_by = self._freshness.compared(record, measurement)
         report.measurement, report.divergence = measurement, moved_by
+        page.terms = self._freshness.searchers.read(measurement)
         page.visit.changed, page.visit.divergence = changed, moved_by
         if report.outcome is not Outcome.MOVED:
             report.outcome = content_outcome(record, changed=changed)

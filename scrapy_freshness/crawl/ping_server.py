@@ -49,6 +49,7 @@ class Reply(NamedTuple):
     status: int
     text: str = ""
     headers: tuple[tuple[str, str], ...] = ()
+    content_type: str = "text/plain; charset=utf-8"
 
 
 class Desk(Protocol):
@@ -69,8 +70,16 @@ class PingServer(protocol.Factory):
 
     noisy = False
 
-    def __init__(self, desk: Desk, *, most_bytes: int, timeout_seconds: float) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        *,
+        most_bytes: int,
+        timeout_seconds: float,
+        setting: str = "FRESHNESS_PING_LISTEN",
+    ) -> None:
         self.desk = desk
+        self._setting = setting  #: that chose the address, for messages
         self.most_bytes = most_bytes
         self.timeout_seconds = timeout_seconds
         self.held_bytes = 0
@@ -82,7 +91,7 @@ class PingServer(protocol.Factory):
         """Begin to take connections; returns the address, and raises ConfigError if it cannot be had."""
         if "twisted.internet.reactor" not in sys.modules:
             raise ConfigError(
-                f"FRESHNESS_PING_LISTEN cannot be {host}:{port} without reactor: see TWISTED_REACTOR_ENABLED"
+                f"{self._setting} cannot be {host}:{port} without reactor: see TWISTED_REACTOR_ENABLED"
             )
         from twisted.internet import reactor  # installed by Scrapy at run time, so never imported earlier
 
@@ -92,7 +101,7 @@ class PingServer(protocol.Factory):
         except (CannotListenError, OSError) as error:
             reason = getattr(error, "socketError", error)
             raise ConfigError(
-                f"FRESHNESS_PING_LISTEN cannot be {host}:{port}: {reason}; choose another port, or end the "
+                f"{self._setting} cannot be {host}:{port}: {reason}; choose another port, or end the "
                 "program that has it"
             ) from None
         address = self._port.getHost()
@@ -261,7 +270,7 @@ class _Channel(http.HTTPChannel):
     def reply(self, reply: Reply) -> None:
         body = reply.text.encode()
         headers = [
-            ("Content-Type", "text/plain; charset=utf-8"),
+            ("Content-Type", reply.content_type),
             ("X-Content-Type-Options", "nosniff"),  # a challenge is sent back as it came
             ("Content-Length", str(len(body))),
             ("Connection", "close"),

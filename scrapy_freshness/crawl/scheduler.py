@@ -34,7 +34,7 @@ from scrapy_freshness.crawl.tracking import Tracker, Tracking, kind_of
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, UnchangedPage, visit_under_way
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.model import Outcome, PageRecord, PageStatus
-from scrapy_freshness.planning.link_learner import inherited_beliefs
+from scrapy_freshness.planning.link_learner import inherited_beliefs, showed_first
 from scrapy_freshness.planning.visits import Visit
 
 logger = logging.getLogger(__name__)
@@ -151,6 +151,7 @@ class FreshnessScheduler(BaseScheduler):
     def _opened(self, _: None) -> Any:
         self._is_open = True
         self._freshness.wake = self._wake_soon
+        self._freshness.vitals.held = lambda: len(self._held)
         self._freshness.listening.open(self._spider, self._wake_soon)
         return self._plain.open(self._spider)
 
@@ -215,6 +216,7 @@ class FreshnessScheduler(BaseScheduler):
             )
         except (MissingCallbackError, ValueError) as error:
             self._planner.suspend(visit)
+            self._freshness.wishes.visited(visit, "suspended")
             self._stats.inc_value("freshness/callback_missing")
             if str(error) not in self._missing_callbacks:
                 self._missing_callbacks.add(str(error))
@@ -271,6 +273,9 @@ class FreshnessScheduler(BaseScheduler):
         now = self._freshness.clock.now()
         fingerprint = self._freshness.fingerprint(request)
         row = self._planner.row_of(fingerprint)
+        is_link = self._is_another_link(fingerprint)
+        if is_link and row is not None:
+            self._freshness.journal.count_link(self._planner.page_id_of(row))
         asked_for = row is None or request.dont_filter or self._planner.status_of(row) is PageStatus.SUSPENDED
         asked_for = asked_for or (row is not None and self._planner.is_polled(row))
         if not asked_for:
@@ -291,16 +296,29 @@ class FreshnessScheduler(BaseScheduler):
         if row is not None:
             self._planner.ask_for(row, described)
         else:
-            self._discover(request, fingerprint, described, now)
+            self._discover(request, fingerprint, described, now, in_links=int(is_link))
         return True
 
-    def _discover(self, request: Request, fingerprint: int, described: str | None, now: float) -> None:
+    def _is_another_link(self, fingerprint: int) -> bool:
+        """Whether a request is a link that counts: the first to this page from a page that is seen first."""
+        page = self._asking
+        if self._config.importance != "links" or page is None or page.visit.record.last_visit_at is not None:
+            return False
+        is_another = fingerprint not in page.linked
+        page.linked.add(fingerprint)
+        return is_another
+
+    def _discover(
+        self, request: Request, fingerprint: int, described: str | None, now: float, in_links: int
+    ) -> None:
         """Add a page; one that a source links to inherits what the source's pages earn."""
         self._stats.inc_value("freshness/discovered")
         inherited: dict[str, float] = {}
+        found_on = None
         if self._asking is not None:
             self._asking.new_links += 1
             inherited = inherited_beliefs(self._asking.visit.record)
+            found_on = showed_first(self._asking.visit.record)
         page = PageRecord(
             page_id=0,
             fingerprint=fingerprint,
@@ -310,6 +328,8 @@ class FreshnessScheduler(BaseScheduler):
             kind=kind_of(request),
             priority=request.priority,
             beliefs=inherited,
+            found_on=found_on,
+            in_links=in_links,
         )
         self._freshness.discover(page, now)
 

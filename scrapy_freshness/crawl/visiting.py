@@ -1,6 +1,7 @@
 """A visit on its way through Scrapy: from the request to the last item, closed exactly once."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from weakref import WeakSet
 
@@ -15,6 +16,7 @@ from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.model import Outcome, PageRecord, PageStatus
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.visits import Report, Visit, was_honest
+from scrapy_freshness.search.asked import ReadTerms
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +53,9 @@ class PageVisit:
     response: Response | None = None
     target: PageRecord | None = None  #: where the page has moved for good
     unfinished_items: int = 0
+    terms: ReadTerms | None = None  #: of the content, if it was read for what searchers ask for
+    links: set[int] | None = None  #: fingerprints of what the callback asked for, if scores count links
+    linked: set[int] = field(default_factory=set)  #: fingerprints of pages that the callback asked for
     new_links: int = 0  #: pages never seen before that the callback asked for
     #: Yielded by the callback, not with the scheduler yet; weak, as another component may drop them.
     coming: "WeakSet[Request]" = field(default_factory=WeakSet)
@@ -122,20 +127,33 @@ def visit_under_way(request: Request | None) -> PageVisit | None:
 class Visits:
     """Closes visits: tells the planner, the stats and the user's signal handlers."""
 
-    def __init__(self, crawler: Crawler, planner: Planner, clock: Clock, errands: Errands) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        planner: Planner,
+        clock: Clock,
+        errands: Errands,
+        measure: Callable[[PageVisit, Report], None] = lambda page, report: None,
+    ) -> None:
+        """*measure* adds to a report what the visit is worth to searchers."""
+        self._measure = measure
         self._crawler = crawler
         self._planner = planner
         self._clock = clock
         self._errands = errands
+        self.ended: Callable[[Visit, str], None] = lambda visit, outcome: None  #: hears how every visit ends
         self._waiting: set[PageVisit] = set()  #: whose callback has ended, but not all that it yielded
 
     def close(self, page: PageVisit, report: Report) -> None:
         """Close a visit, unless it is closed already."""
         self._waiting.discard(page)
         report.new_links = page.new_links
+        if page.is_open:
+            self._measure(page, report)
         report.is_unfinished = bool(page.coming) or self._errands.is_waiting(page.visit.record.page_id)
         if not self._planner.end_visit(page.visit, report):
             return
+        self.ended(page.visit, report.outcome.name.lower())
         if page.host_failed and report.outcome is Outcome.FAILED:
             self._host_failed(page, report)
         if page.target is not None and report.outcome is Outcome.MOVED:

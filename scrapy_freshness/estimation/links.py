@@ -7,6 +7,7 @@ expected in the time that hubs like it take for that.
 Links that come and go between two polls are not seen. If a link stays for an exponentially distributed
 time with mean :math:`s`, a poll after :math:`I` seconds finds :math:`\lambda s(1-e^{-I/s})` links on
 average, so each poll counts for :math:`s(1-e^{-I/s})` seconds instead of :math:`I`.
+How long links stay is told by those that the poll before had found (see `stays.py`).
 
 References
 ----------
@@ -25,6 +26,8 @@ FloatArray = NDArray[np.float64]
 
 #: Polls that count.
 LAST_POLLS = 30
+#: Seconds that are as good as infinitely many.
+_FOR_EVER = 1e15
 
 
 def link_rates(
@@ -32,7 +35,7 @@ def link_rates(
     seconds: FloatArray,
     *,
     last_polls: int = LAST_POLLS,
-    stay_seconds: float = np.inf,
+    stay_seconds: float | FloatArray = np.inf,
     unknown_rate: float | FloatArray = 1 / 86400,
 ) -> RateEstimate:
     """Links per second, with the exact 90 % interval of a Poisson count.
@@ -44,7 +47,7 @@ def link_rates(
     found : (hubs, polls) array, links that each poll found and no poll before, oldest first
     seconds : (hubs, polls) array, I, time since the poll before; 0 where there was no poll
     last_polls : the latest polls that count; leave them out at the beginning, not at the end, of a row
-    stay_seconds : s, mean time that a link stays
+    stay_seconds : s, mean time that a link stays; one number, or one a hub
     unknown_rate : of a hub that was never polled twice, > 0; one number, or one a hub
 
     Examples
@@ -57,8 +60,8 @@ def link_rates(
     3.164
     """
     found, seconds = found[:, -last_polls:], seconds[:, -last_polls:]
-    if np.isfinite(stay_seconds):
-        seconds = -stay_seconds * np.expm1(-seconds / stay_seconds)
+    stay = np.broadcast_to(np.minimum(stay_seconds, _FOR_EVER), len(found))[:, None]
+    seconds = -stay * np.expm1(-seconds / stay)
     n, time = found.sum(axis=1), seconds.sum(axis=1)
     n = np.where(time > 0, n, 0.0)
     time = np.where(n > 0, time, time + 0.5 / unknown_rate)

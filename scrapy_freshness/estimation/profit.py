@@ -93,16 +93,50 @@ def fit_profits(
     >>> found.profit.round(2).tolist(), (1 / found.decay).round(-1).tolist()
     ([9.98, 5.0], [7200.0, 7200.0])
     """
-    n_pages = pages.sum(axis=0)
-    together = (clicks * pages).sum(axis=0) / np.maximum(n_pages, 1e-12)
-    everything = _fit(together[None], n_pages[None])
-    if not n_pages.any() or everything.profit[0] <= least_profit:
+    one_host = np.zeros(len(clicks), np.intp)
+    options = {"pooled_pages": pooled_pages, "pessimism": pessimism, "least_profit": least_profit}
+    return fit_grouped_profits(clicks, pages, one_host, 1, **options)[0]
+
+
+def fit_grouped_profits(
+    clicks: FloatArray,
+    pages: FloatArray,
+    group: NDArray[np.intp],
+    n_groups: int,
+    *,
+    pooled_pages: float = 5.0,
+    pessimism: float = 0.5,
+    least_profit: float = 1e-3,
+) -> tuple[Profits, Profits, Profits]:
+    """Fit P and mu of each source, where sources of a group (a host) are more alike than others.
+
+    Returns
+    -------
+    Those of the sources; of a source in each group of which nothing else is known; and of one elsewhere.
+    """
+    n_bins = clicks.shape[1]
+    ages = BIN_SECONDS * np.arange(1, n_bins + 1)
+    total_clicks, total_pages = np.zeros((n_groups, n_bins)), np.zeros((n_groups, n_bins))
+    np.add.at(total_clicks, group, clicks * pages)
+    np.add.at(total_pages, group, pages)
+    all_pages = total_pages.sum(axis=0)
+    together = total_clicks.sum(axis=0) / np.maximum(all_pages, 1e-12)
+    everything = _fit(together[None], all_pages[None])
+    if not all_pages.any() or everything.profit[0] <= least_profit:
         everything = Profits(np.array([least_profit]), everything.decay)
-    ages = BIN_SECONDS * np.arange(1, clicks.shape[1] + 1)
-    typical = pessimism * everything.profit * -np.expm1(-everything.decay * ages)
+    usual = everything.profit * -np.expm1(-everything.decay * ages)
+    weight = total_pages + pooled_pages
+    of_group = _fit((total_clicks + pooled_pages * usual) / weight, weight)
+    if n_groups == 1:
+        of_group = everything  # the group is all that there is
+    typical = pessimism * of_group.profit[:, None] * -np.expm1(-of_group.decay[:, None] * ages)
     weight = pages + pooled_pages
-    mixed = (pages * clicks + pooled_pages * typical) / weight
-    return _fit(mixed, weight)
+    of_source = _fit((pages * clicks + pooled_pages * typical[group]) / weight, weight)
+    return (
+        of_source,
+        Profits(pessimism * of_group.profit, of_group.decay),
+        Profits(pessimism * everything.profit, everything.decay),
+    )
 
 
 def _fit(clicks: FloatArray, weight: FloatArray) -> Profits:

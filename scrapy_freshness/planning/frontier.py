@@ -234,6 +234,9 @@ class Frontier:
         if table.has_polled:
             longest = np.maximum(table.patience_seconds[rows], self._min_interval)
             sleep = np.where(is_polled(beliefs), np.minimum(sleep, longest), sleep)
+        if table.has_pinned:  # not earlier either, even if there is nothing else to do
+            pinned = np.maximum(table.pinned[rows], self._min_interval)
+            sleep = np.where(np.isnan(pinned), sleep, pinned)
         status = table.status[rows]
         is_new = np.isnan(last_visit)
         at_once = is_new | (status == _GONE) | (status == _MOVED)

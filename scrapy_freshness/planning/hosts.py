@@ -86,6 +86,14 @@ class Hosts:
         if host in self._records and self._records[host].failures:
             self._changed(host).failures = 0
 
+    def forget(self, host: str) -> None:
+        """Know nothing of a host any more."""
+        self._records.pop(host, None)
+        self._dirty.discard(host)
+        self._blocked.discard(host)
+        self._failed.pop(host, None)
+        self._tried.pop(host, None)
+
     def audited(self, host: str, was_honest: bool) -> None:
         """Note an unconditional visit, and whether a validator would have told the truth."""
         record = self._changed(host)

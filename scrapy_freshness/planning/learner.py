@@ -42,6 +42,10 @@ class Learner(Protocol):
         """Take over what was learned of groups in earlier runs; what is not known here is left alone."""
         ...
 
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
+        """Take over what others have found out meanwhile: what pages of sources earn, by clicks."""
+        ...
+
 
 class AroundRates:
     """A learner of further beliefs, built around one of change rates, whose groups it hands on."""
@@ -64,3 +68,7 @@ class AroundRates:
     def restore(self, groups: Mapping[str, bytes]) -> None:
         """Go on where an earlier run ended."""
         self._rates.restore(groups)
+
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
+        """Handed on to the learner of rates."""
+        self._rates.be_told(groups)

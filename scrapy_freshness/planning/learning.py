@@ -67,6 +67,9 @@ class RateLearner:
     def restore(self, groups: Mapping[str, bytes]) -> None:
         """Nothing to take over."""
 
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
+        """Nothing to take over."""
+
     def _columns(self, histories: Sequence[bytes]) -> Columns:
         estimate = self._estimate(histories)
         return rate_columns(estimate) | (doubtful_estimates(estimate)._asdict() if self._in_doubt else {})
@@ -148,6 +151,9 @@ class PooledLearner:
     def restore(self, groups: Mapping[str, bytes]) -> None:
         """Go on where an earlier run ended."""
         self._pool.restore(groups_named("rates", groups))
+
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
+        """Nobody else finds out how often pages change."""
 
     def _columns(self, estimate: PooledEstimate) -> Columns:
         doubt = {"mean_rate": estimate.mean_rate, "doubt": estimate.doubt}

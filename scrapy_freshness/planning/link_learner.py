@@ -1,12 +1,17 @@
 r"""What do the links of a source bring?  Link rates from polls, profits from what is known of clicks.
 
-A page that was found on a source has the source's profit and decay while it waits for its first visit: who
-discovers it hands them in with its record. Other pages are not ephemeral, and have a profit of 0.
+What a page of a source earns is estimated from clicks, where there are any, and handed in as groups: of the
+source itself, of any on its host, and of any at all. A page that was found on a source has the source's
+profit and decay while it waits for its first visit: who discovers it hands them in with its record. Other
+pages are not ephemeral, and have a profit of 0.
 
 A source that was never polled twice is expected to be as good as the one that a typical link comes from, on
 its host or anywhere: its link rate is the mean over links, :math:`\sum\lambda^2/\sum\lambda`. Most sources
 bring little and a few bring nearly all, and with the mean over sources these few might never be polled to
 find it out.
+
+How fast links leave a source is learned for a model that asks for it, which also gets link rates that allow
+for what was missed; those of the paper do not.
 """
 
 import struct
@@ -18,6 +23,7 @@ from numpy.typing import NDArray
 
 from scrapy_freshness.estimation.links import LAST_POLLS, link_rates
 from scrapy_freshness.estimation.polls import poll_columns
+from scrapy_freshness.estimation.stays import COUNTS, leaving_rates
 from scrapy_freshness.model import PageKind, PageRecord
 from scrapy_freshness.planning.learner import AroundRates, Columns, Learner
 from scrapy_freshness.planning.learning import group_name, groups_named
@@ -32,6 +38,14 @@ _STRENGTH = 2.0
 #: is found out by a few polls; if they are too few, a source may never be polled because others are known.
 _FIRST_LINKS = 30.0
 _STATE = struct.Struct("<dd")  # of `_Sources`
+#: What clicks tell of a source: profit, decay, and how many pages and clicks they were.
+PROFIT_STATE = struct.Struct("<dddd")
+
+
+def showed_first(source: PageRecord) -> int | None:
+    """Id of a source that shows a new page: None if all that it shows is new, at its first visit."""
+    is_telling = source.kind is PageKind.SOURCE and source.last_visit_at is not None
+    return source.page_id if is_telling else None
 
 
 def inherited_beliefs(source: PageRecord) -> dict[str, float]:
@@ -65,6 +79,7 @@ class LinkLearner(AroundRates):
     ----------
     profit, decay : of sources without clicks, requests per page and per second; small, but never 0
     last_polls : polls that the link rate is estimated from
+    with_leaving : whether to learn how fast links leave, too
     """
 
     def __init__(
@@ -74,14 +89,18 @@ class LinkLearner(AroundRates):
         profit: float = 1.0,
         decay: float = 1 / 86400,
         last_polls: int = LAST_POLLS,
+        with_leaving: bool = False,
     ) -> None:
         super().__init__(rates)
         self._profit = profit
         self._decay = decay
         self._last_polls = last_polls
+        self._with_leaving = with_leaving
         self._first_rate = 1 / 86400  #: links per second of a source before anything is known
         self._sources: dict[tuple[str, ...], _Sources] = {(): _Sources()}  #: all, and those of each host
         self._taught: set[str] = set()
+        #: Profit and decay by clicks: of any source, of those of a host, and of single ones by page id.
+        self._profits: dict[tuple[str, ...], tuple[float, float]] = {}
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """Of a source, the link rate of others; of a page, what it was found with."""
@@ -100,16 +119,32 @@ class LinkLearner(AroundRates):
         if rows:
             before = [self._expected(pages[row]) for row in rows]
             profit[rows], decay[rows] = ([each[name] for each in before] for name in ("profit", "decay"))
+        learned = {"link_rate": link_rate, "profit": profit, "decay": decay}
         sources = [row for row in rows if pages[row].kind is PageKind.SOURCE]
+        polled = [pages[row] for row in sources]
+        found, seconds = poll_columns([page.polls for page in polled])
+        stay: FloatArray | float = np.inf
+        if self._with_leaving:
+            learned["leaving"] = np.zeros(len(pages))
+        if self._with_leaving and sources:
+            counts = {name: np.array([page.beliefs.get(name, 0.0) for page in polled]) for name in COUNTS}
+            leaving = learned["leaving"][sources] = leaving_rates(*counts.values())
+            for name, column in counts.items():  # kept with the source for the next poll
+                learned[name] = np.full(len(pages), np.nan)
+                learned[name][sources] = column
+            stay = 1 / np.maximum(leaving, _SLOWEST)
         if sources:
-            link_rate[sources] = self._polled([pages[row] for row in sources])
-        return known | {"link_rate": link_rate, "profit": profit, "decay": decay}
+            link_rate[sources] = self._polled(polled, found, seconds, stay)
+        return known | learned
 
-    def _polled(self, sources: Sequence[PageRecord]) -> FloatArray:
+    def _polled(
+        self, sources: Sequence[PageRecord], found: FloatArray, seconds: FloatArray, stay: FloatArray | float
+    ) -> FloatArray:
         """Link rates of sources that have just been polled, which others learn from."""
-        found, seconds = poll_columns([page.polls for page in sources])
         usual = np.array([self._mean_rate(page.host) for page in sources])
-        rates = link_rates(found, seconds, last_polls=self._last_polls, unknown_rate=usual).rate
+        rates = link_rates(
+            found, seconds, last_polls=self._last_polls, stay_seconds=stay, unknown_rate=usual
+        ).rate
         for page, rate, polls in zip(sources, rates.tolist(), np.count_nonzero(seconds, axis=1), strict=True):
             if polls:
                 self._teach(page, rate, is_new=polls == 1)
@@ -130,9 +165,22 @@ class LinkLearner(AroundRates):
     def restore(self, groups: Mapping[str, bytes]) -> None:
         """Go on where an earlier run ended."""
         super().restore(groups)
+        self._take_profits(groups)
         for key, state in groups_named("links", groups).items():
             if len(state) == _STATE.size:
                 self._sources[key] = _Sources(*_STATE.unpack(state))
+
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
+        """Put what clicks tell of sources in the place of what they told before."""
+        super().be_told(groups)
+        self._take_profits(groups)
+
+    def _take_profits(self, groups: Mapping[str, bytes]) -> None:
+        self._profits = {
+            key: PROFIT_STATE.unpack(state)[:2]
+            for key, state in groups_named("profits", groups).items()
+            if len(state) == PROFIT_STATE.size
+        }
 
     def _packed(self, key: tuple[str, ...]) -> bytes:
         sources = self._sources[key]
@@ -158,4 +206,14 @@ class LinkLearner(AroundRates):
             "profit": self._profit if is_source else 0.0,
             "decay": self._decay if is_source else _SLOWEST,
         }
-        return usual | {name: value for name, value in page.beliefs.items() if name in usual}
+        usual |= {name: value for name, value in page.beliefs.items() if name in usual}
+        if is_source and self._profits:
+            usual |= zip(("profit", "decay"), self._by_clicks(page), strict=True)
+        return usual
+
+    def _by_clicks(self, source: PageRecord) -> tuple[float, float]:
+        """Profit and decay of a source, or of those that it is most like."""
+        for key in ((source.host, str(source.page_id)), (source.host,), ()):
+            if key in self._profits:
+                return self._profits[key]
+        return self._profit, self._decay

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, SignalSource, VisitRecord
+from scrapy_freshness.planning.assessment import Assessment, assessment_of
 from scrapy_freshness.planning.books import Books
 from scrapy_freshness.planning.fingerprints import FingerprintIndex
 from scrapy_freshness.planning.frontier import Frontier
@@ -28,8 +29,10 @@ from scrapy_freshness.planning.price import Prices, long_run_price
 from scrapy_freshness.planning.ready import FreeAt
 from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
-from scrapy_freshness.planning.visited import VisitedPages
+from scrapy_freshness.planning.told import Told
+from scrapy_freshness.planning.visited import BeforeLearning, VisitedPages
 from scrapy_freshness.planning.visits import Report, Upkeep, Visit, renewed_record
+from scrapy_freshness.value.pins import WithPins
 from scrapy_freshness.value.polls import WithPolls
 
 #: A page of which nothing is known but that it exists.
@@ -48,6 +51,7 @@ class Planner:
         upkeep: Upkeep | None = None,
         crawls_per_second: float = 1.0,
         min_interval: float = 0.0,
+        before_learning: BeforeLearning = lambda records: None,
     ) -> None:
         self.hosts = hosts
         self.policy = policy
@@ -56,10 +60,10 @@ class Planner:
         self._min_interval = min_interval
         self._table = PageTable(policy.model.needs)
         self._index = FingerprintIndex()
-        self._model = WithPolls(policy.model)
+        self._model = WithPins(WithPolls(policy.model))
         self._frontier = Frontier(self._table, self._model, policy.pacing.floor, min_interval)
         self._prices = Prices(policy, self._table, self._frontier, crawls_per_second=crawls_per_second)
-        self._visited = VisitedPages(self._table, learner)
+        self._visited = VisitedPages(self._table, learner, before_learning)
         self._books = Books(upkeep or Upkeep())
         self._stock = Stock(
             self._table,
@@ -78,10 +82,12 @@ class Planner:
             settle=self.settle,
             look_again=self.look_again,
         )
+        self.told = Told(self._table, self._frontier, learner)
         self._renewed: dict[int, str | None] = {}  #: row -> request that replaces the stored one
         self._forgotten: set[int] = set()  #: rows of pages whose records are gone
         self._open: dict[int, Visit] = {}  #: row -> visit
         self._once_more: set[int] = set()  #: rows to visit again when their visits have ended
+        self._asked: set[int] = set()  #: rows to visit next, even if pages of their host wait already
         self._next_page_id = 1
         self._expected_pages = 1
         self._once = False
@@ -98,6 +104,17 @@ class Planner:
     def open_visits(self) -> list[Visit]:
         """Visits that have begun and not ended."""
         return list(self._open.values())
+
+    @property
+    def at_hand(self) -> int:
+        """How many pages are chosen and wait for their visits."""
+        return len(self._stock)
+
+    def pages_by_status(self) -> dict[PageStatus, int]:
+        """How many pages stand where; those that were forgotten are suspended."""
+        counts = np.bincount(self._table.status[: len(self._table)], minlength=len(PageStatus)).tolist()
+        counts[PageStatus.SUSPENDED] -= len(self._forgotten)
+        return dict(zip(PageStatus, counts, strict=True))
 
     def load(
         self, pages: PageColumns, next_page_id: int, now: float, groups: Mapping[str, bytes] | None = None
@@ -201,7 +218,32 @@ class Planner:
             self.settle(now)  # its visit may have ended just now
         if not self._table.taken[row]:
             self._stock.put(row, float("inf"))
+            self._asked.add(row)
         return True
+
+    def pin(self, row: int, seconds: float | None, now: float) -> None:
+        """Visit a known page at this interval from now on, whatever it is worth; None: by its value again."""
+        self._table.pin(row, np.nan if seconds is None else seconds)
+        if not (self._table.taken[row] or self._table.resting[row]):
+            self._frontier.release(np.array([row]), now)
+
+    def forget(self, row: int) -> None:
+        """Know nothing of a page any more; what its visit under way sees is not learned."""
+        self._forgotten.add(row)
+        self._renewed.pop(row, None)
+        self._asked.discard(row)
+        self._once_more.discard(row)
+        self._table.status[row] = PageStatus.SUSPENDED  # and so of no weight in prices
+        if not self._table.taken[row]:
+            self._frontier.rest(row, np.inf)
+
+    def rows_of_host(self, host: str) -> list[int]:
+        """Rows of all known pages of a host."""
+        numbers = self._table.host_numbers([host])
+        if not numbers:
+            return []
+        rows = np.flatnonzero(self._table.host[: len(self._table)] == numbers[0])
+        return [row for row in rows.tolist() if row not in self._forgotten]
 
     def look_again(self, row: int, now: float) -> None:
         """A page that was gone or had moved has been seen at its place: its next check is due now."""
@@ -210,7 +252,8 @@ class Planner:
 
     def wanted(self, now: float) -> list[int]:
         """Ids of pages whose records are needed now, so that visits can go on without waiting."""
-        wanted = self._stock.wanted(now, self._renewed)
+        urgent = self._asked | self._renewed.keys() if self._asked else self._renewed
+        wanted = self._stock.wanted(now, urgent)
         if not wanted and not len(self._stock):
             self._prices.unspent(now)
         return wanted
@@ -218,9 +261,8 @@ class Planner:
     def supply(self, page_ids: Iterable[int], records: Iterable[PageRecord]) -> None:
         """Hand in the records of pages that were wanted; pages without one are forgotten."""
         for row in self._stock.supply(page_ids, records):
-            self._forgotten.add(row)
-            self._renewed.pop(row, None)
-            self._frontier.rest(row, np.inf)
+            self._table.taken[row] = False
+            self.forget(row)
 
     def give_up_loading(self, page_ids: Iterable[int], until: float) -> None:
         """Records that were wanted cannot be had: try these pages again later."""
@@ -244,8 +286,12 @@ class Planner:
     def begin_visit(self, now: float, free_at: FreeAt) -> Visit | None:
         """Open the visit that is worth most among the pages at hand whose hosts are free."""
         page = self._stock.take(now, free_at)
+        while page is not None and page.row in self._forgotten:
+            self._frontier.rest(page.row, np.inf)
+            page = self._stock.take(now, free_at)
         if page is None:
             return None
+        self._asked.discard(page.row)
         record = page.record
         if page.row in self._renewed:
             renewed = renewed_record(record, self._renewed.pop(page.row))
@@ -281,6 +327,9 @@ class Planner:
             return False
         visit.is_open = False
         del self._open[visit.row]
+        if visit.row in self._forgotten:
+            self._frontier.rest(visit.row, np.inf)
+            return True
         self._close(visit.row, visit.record, report)
         if visit.row in self._once_more:
             self._once_more.discard(visit.row)
@@ -292,7 +341,10 @@ class Planner:
         if visit.is_open:
             visit.is_open = False
             del self._open[visit.row]
-            self._frontier.release(np.array([visit.row]), now)
+            if visit.row in self._forgotten:
+                self._frontier.rest(visit.row, np.inf)
+            else:
+                self._frontier.release(np.array([visit.row]), now)
 
     def suspend(self, visit: Visit) -> None:
         """Close a visit whose page cannot be processed until the spider yields it again."""
@@ -326,6 +378,17 @@ class Planner:
     def take_groups(self) -> Mapping[str, bytes]:
         """What was learned of groups of pages since the last call, for the writer."""
         return self._learner.take_groups()
+
+    def assessment(self, now: float) -> Callable[[], Assessment | None]:
+        """How to find out how fresh the copies are; it may take a tenth of a second, in any thread."""
+        return assessment_of(
+            self.policy.model,
+            self._table,
+            now,
+            crawls_per_second=self._crawls_per_second,
+            min_interval=self._min_interval,
+            fetch_price=self._frontier.fetch_price,
+        )
 
     def price_problem(self) -> Callable[[], float] | None:
         """How to find what a fetch is worth by the schedule of all sources; it may take a second.

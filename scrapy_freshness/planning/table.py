@@ -35,7 +35,7 @@ _COLUMNS = {
 
 
 #: Beliefs that follow from what is known anyway.
-MADE_ON_THE_SPOT = frozenset({"is_source", "age", "price", "signals", "poll_bound", "usual_wait"})
+MADE_ON_THE_SPOT = frozenset({"is_source", "age", "price", "signals", "poll_bound", "usual_wait", "pinned"})
 #: Beliefs about the sources: what a signal of each says, in units of the page's mean signal.
 WEIGHTS = tuple(f"weight_{source}" for source in range(N_SOURCES))
 #: The largest weight: a signal that cannot be false.
@@ -74,6 +74,7 @@ class PageTable:
         self.weight: NDArray[np.float16]  #: of signals, in units of the mean signal; once they differ
         self.yield_rate: NDArray[np.float32]  #: prices of a visit that polls earn per second; once there are
         self.patience_seconds: NDArray[np.float32]  #: time after which a page is polled anyway; likewise
+        self.pinned: NDArray[np.float64]  #: seconds between visits, nan if not pinned; once a page is
         self.usual_value = 0.0  #: mean value of the visits chosen lately, or the least that is worth one
         self.usual_wait = 1.0  #: seconds in which as many pages are visited as there are
         self._types: dict[str, Any] = dict(_COLUMNS)
@@ -98,6 +99,11 @@ class PageTable:
     def has_polled(self) -> bool:
         """Whether any page is polled for signals."""
         return "yield_rate" in self._types
+
+    @property
+    def has_pinned(self) -> bool:
+        """Whether the interval of any page has been pinned."""
+        return "pinned" in self._types
 
     def load(self, pages: PageColumns, now: float, prior: Mapping[str, float]) -> int:
         """Fill an empty table; returns how many pages claimed to have been visited in the future."""
@@ -126,6 +132,8 @@ class PageTable:
             self._add_poll_columns()
             for name in _POLL_COLUMNS:
                 getattr(self, name)[rows] = np.nan_to_num(pages.beliefs.get(name, np.zeros(self.size)))
+        if pages.pinned_seconds is not None:
+            self.pin(rows, pages.pinned_seconds)
         self.last_visit[rows] = np.minimum(pages.last_visit_at, now)
         if self.fades:
             self._make_room("found", np.float64, now)
@@ -149,6 +157,8 @@ class PageTable:
             self._add_poll_columns()
         if self.has_polled:
             self.yield_rate[row] = self.patience_seconds[row] = 0.0
+        if self.has_pinned:
+            self.pinned[row] = np.nan
         self.importance[row] = record.importance
         self.first_factor[row] = priority_factor(np.array(record.priority))
         self.believe(row, self._unknown | dict(beliefs))
@@ -181,6 +191,8 @@ class PageTable:
             earns = self.usual_value * self.usual_wait * self.yield_rate[rows].astype(np.float64)
             columns["poll_bound"] = np.where(self.kind[rows] >= _FIRST_POLLED, earns, np.nan)
             columns["usual_wait"] = np.full(len(earns), self.usual_wait)
+        if self.has_pinned:
+            columns["pinned"] = self.pinned[rows]
         return Beliefs(**columns)
 
     def believe(self, rows: Any, beliefs: Mapping[str, Any]) -> None:
@@ -198,6 +210,11 @@ class PageTable:
         """Note what was learned at a poll; that of a page which brings nothing may wait."""
         for name in _POLL_COLUMNS:
             getattr(self, name)[row] = beliefs[name]
+
+    def pin(self, rows: Any, seconds: Any) -> None:
+        """Pages are to be visited at these intervals; nan: by their value."""
+        self._make_room("pinned", np.float64, np.nan)
+        self.pinned[rows] = seconds
 
     @property
     def tells_sources(self) -> bool:

@@ -14,8 +14,10 @@ from scrapy_freshness.estimation.poll_yield import first_yield, next_yield
 from scrapy_freshness.estimation.polls import extended_polls
 from scrapy_freshness.estimation.signal_counts import N_SOURCES, extended_counts
 from scrapy_freshness.estimation.signal_delays import NOTHING_HEARD, Heard
+from scrapy_freshness.estimation.stays import counted_stays
 from scrapy_freshness.model import Outcome, PageColumns, PageKind, PageRecord, PageStatus, VisitRecord
 from scrapy_freshness.planning.pauses import doubled
+from scrapy_freshness.planning.young_links import NOTHING_FOUND, Staying
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,9 +89,12 @@ class Report:
     reason: str = ""  #: of a failure, for logs and stats
     poll: PollYield = _NOTHING  #: of a page that is polled for signals
     new_links: int = 0  #: links never seen before that a source showed
+    staying: Staying = NOTHING_FOUND  #: of the links that its last poll found
     heard: Heard = NOTHING_HEARD  #: signals since the visit before; the planner's part
     page_quality: float | None = None  #: what searchers find on the page; None: not measured
     quality_gain: float | None = None  #: what they gain by the visit, 0 if nothing; None: not measured
+    terms: bytes | None = None  #: search.packed, of the content; None: as before
+    links: bytes | None = None  #: search.links; None: as before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +138,7 @@ def updated_record(
     after.status = _LEFT.get(report.outcome, record.status)
     after.failures = record.failures + 1
     if after.status in _LEFT.values():
+        after.terms = after.links = b""  # nobody finds it any more
         if after.status is not record.status:
             after.failures = 1
         first = max(upkeep.gone_recheck_seconds, usual_wait_seconds)
@@ -292,6 +298,10 @@ def _after_content(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRe
         after.content_hash = report.measurement.content_hash
     if report.body_hash is not None:
         after.body_hash = report.body_hash
+    if report.terms is not None:
+        after.terms = report.terms
+    if report.links is not None:
+        after.links = report.links
     if report.outcome is not Outcome.NOT_MODIFIED:
         after.etag, after.last_modified = report.etag, report.last_modified
     return after
@@ -336,12 +346,21 @@ def _measured(record: PageRecord, report: Report) -> dict[str, float]:
         found["signals_between"] = float(sum(report.heard.signals + report.heard.late))
         if report.heard.only is not None:
             found["only_signal"] = float(report.heard.only)
+    if report.staying.young and "seconds_between" in found:
+        found |= counted_stays(record.beliefs, *report.staying, found["seconds_between"])
     if report.page_quality is not None:
         found["page_quality"] = report.page_quality
     if report.quality_gain is not None and record.last_visit_at is not None:
         found["quality_gain"] = report.quality_gain
         found["waited_seconds"] = found["seconds_between"]
     return found
+
+
+def note_gain(record: PageRecord, gain: float) -> None:
+    """Tell the learner what searchers gained by a visit, if that is measured after it was closed."""
+    if "seconds_between" in record.beliefs:
+        record.beliefs["quality_gain"] = gain
+        record.beliefs["waited_seconds"] = record.beliefs["seconds_between"]
 
 
 def _profiles_after(record: PageRecord, report: Report, upkeep: Upkeep) -> bytes:

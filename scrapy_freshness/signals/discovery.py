@@ -30,6 +30,10 @@ _MOST_BYTES = 512_000
 _MOST_LINKS = 100
 
 _SITEMAP_LINE = re.compile(r"(?im)^[^\S\n]*+sitemap[^\S\n]*+:[^\S\n]*+([^\s#][^\s]*+)")
+# Such links belong in the head, a few kilobytes of most pages.
+_END_OF_HEAD = re.compile(rb"<(?:/head|body)(?=[\s/>])", re.IGNORECASE)
+# Where this does not match, no tag has a relation that is looked for: style sheets and icons have others.
+_RELATION = re.compile(rb"alternate|feed|hub|self|sitemap|&", re.IGNORECASE)
 # Comments and scripts are matched to be passed over; a link is void, so none of them nests.
 _LINK_TAG = re.compile(
     rb"""<(?:!--|(script|style|noscript|template|textarea|title|svg)(?=[\s/>])"""
@@ -62,13 +66,16 @@ def usual_sitemaps(url: str) -> list[str]:
 
 
 def page_links(html: bytes, url: str) -> list[Link]:
-    """Return the feeds, sitemaps, hubs and topics that the link elements of a page name.
+    """Return the feeds, sitemaps, hubs and topics that the link elements in the head of a page name.
+
+    All of a page is its head if nothing ends it: the tags that do so may be left out.
 
     >>> page_links(b'<link rel="Alternate" type="application/rss+xml" href="feed">', "http://a.example/b/")
     [Link(relation=<Relation.FEED: 'feed'>, url='http://a.example/b/feed')]
     """
-    tags = b"".join(_link_tags(html[:_MOST_BYTES]))
-    if not tags:
+    head_end = _END_OF_HEAD.search(html, 0, _MOST_BYTES)
+    tags = b"".join(_link_tags(html[: head_end.start() if head_end else _MOST_BYTES]))
+    if not _RELATION.search(tags):
         return []
     tree = LexborHTMLParser(tags)
     links: list[Link] = []

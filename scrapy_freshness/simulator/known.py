@@ -16,7 +16,14 @@ _STATE = {"importance", "signals"}
 CERTAIN = frozenset({"mean_rate", "doubt"})
 #: What is true where no page is a source of links, and no signals come.
 NOTHING_ELSE: Mapping[str, float] = MappingProxyType(
-    {"link_rate": 0.0, "profit": 0.0, "decay": 1e-12, "recall": 0.0, "false_rate": 0.0}
+    {
+        "link_rate": 0.0,
+        "profit": 0.0,
+        "decay": 1e-12,
+        "leaving": 0.0,
+        "recall": 0.0,
+        "false_rate": 0.0,
+    }
 )
 
 
@@ -59,4 +66,7 @@ class KnownTruth:
         return {}
 
     def restore(self, groups: Mapping[str, bytes]) -> None:
+        """Nothing to take over."""
+
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
         """Nothing to take over."""

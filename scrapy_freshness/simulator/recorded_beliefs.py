@@ -65,6 +65,18 @@ def _link_rates(web: RecordedWeb, start: float, end: float) -> FloatArray:
     return _per_second(np.array(counts), _seconds_there(web, start, end))
 
 
+def _leaving(web: RecordedWeb, start: float, end: float) -> FloatArray:
+    """How fast the links leave that each hub shows, per second of a link's stay."""
+    rates = np.zeros(len(web.pages))
+    for number, page in enumerate(web.pages):
+        if page.links is not None:
+            there = (page.links.last_seen >= start) & (page.links.first_seen <= end)
+            stays = (page.links.last_seen - page.links.first_seen)[there]
+            gone = np.count_nonzero(page.links.last_seen[there] < page.times[-1])
+            rates[number] = gone / max(float(stays.sum()), 1.0)
+    return rates
+
+
 def _gains(web: RecordedWeb, start: float, end: float) -> FloatArray:
     """Share of its fragments that each page replaces per second: quality as the share of right fragments."""
     moved = np.array([_moved(page, start, end) for page in web.pages])
@@ -84,6 +96,7 @@ _MEANS: Mapping[str, Callable[[RecordedWeb, float, float], FloatArray]] = Mappin
         "link_rate": _link_rates,
         "profit": _always(1.0),
         "decay": _always(1 / LINK_LIFE_SECONDS),
+        "leaving": _leaving,
         "gain": _gains,
         "noticed_rate": _change_rates,
         "patience": _always(np.inf),

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.model import Outcome, PageRecord
+from scrapy_freshness.model import Outcome, PageKind, PageRecord
 from scrapy_freshness.planning.link_learner import inherited_beliefs
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.visits import Report, Visit
+from scrapy_freshness.planning.young_links import YoungLinks
 from scrapy_freshness.simulator.streams import EventStream
 from scrapy_freshness.simulator.web import Fetches, FloatArray, Look, Web
 
@@ -94,6 +95,7 @@ class _Run:
         self._records: dict[int, PageRecord] = {}
         self._row_of = np.full(len(web.addresses), -1, np.intp)
         self._seen_links: set[int] = set()
+        self._young_links = YoungLinks()
         self._gives_copies = False
 
     def first_copies(self, start: float) -> None:
@@ -145,17 +147,20 @@ class _Run:
         self.pages.append(page)
         self.times.append(now)
         report = _report(look, visit.record.content_hash, now)
-        report.new_links = self._follow(look.links, visit.record, now)
+        new = self._follow(look.links, visit.record, now)
+        report.new_links = len(new)
+        if visit.record.kind is PageKind.SOURCE:
+            report.staying = self._young_links.polled(page, look.links, new)
         self._planner.end_visit(visit, report)
 
-    def _follow(self, links: Sequence[int], source: PageRecord, now: float) -> int:
-        """Discover the pages behind links that were never seen; returns how many links that are."""
+    def _follow(self, links: Sequence[int], source: PageRecord, now: float) -> list[int]:
+        """Discover the pages behind links that were never seen; returns these links."""
         unseen = [link for link in links if link not in self._seen_links]
         self._seen_links.update(unseen)
         if self._web.first_linked is not None:
             for link in unseen:
                 self._discover(self._web.first_linked + link, now, inherited_beliefs(source))
-        return len(unseen)
+        return unseen
 
     def fetches(self) -> Fetches:
         """What was fetched so far."""

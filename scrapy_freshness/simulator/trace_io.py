@@ -6,19 +6,16 @@ Whether a file is compressed is told by its first bytes when it is read, by its 
 import gzip
 import io
 import json
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
-from scrapy_freshness.errors import TraceError
-from scrapy_freshness.simulator import trace_zstd
+from scrapy_freshness.compressed import DAMAGE, decompressed, zstd_compressor
+from scrapy_freshness.errors import CompressionError, TraceError
 from scrapy_freshness.simulator.trace import Version
 from scrapy_freshness.simulator.trace_decode import PageDecoder, page_of
 from scrapy_freshness.simulator.trace_encode import trace_lines
-
-_GZIP = b"\x1f\x8b"
 
 
 def read_trace(path: str | Path) -> Iterator[Version]:
@@ -31,7 +28,7 @@ def read_trace(path: str | Path) -> Iterator[Version]:
     """
     number = 0
     try:
-        with Path(path).open("rb") as file, _decompressed(file, path) as lines:
+        with Path(path).open("rb") as file, decompressed(file, path) as lines:
             done: set[str] = set()
             page, decoder = None, PageDecoder("")
             for line in lines:
@@ -45,11 +42,13 @@ def read_trace(path: str | Path) -> Iterator[Version]:
                 yield decoder.decode(row)
     except TraceError:
         raise
+    except CompressionError as error:
+        raise TraceError(str(error)) from error
     except ValueError as error:
         raise TraceError(f"{path}, line {number}: {error}") from error
     except EOFError as error:
         raise TraceError(f"{path} ends within line {number + 1}: the file is cut off") from error
-    except (gzip.BadGzipFile, zlib.error) as error:
+    except DAMAGE as error:
         raise TraceError(f"{path} is damaged after line {number}: {error}") from error
     except OSError as error:
         raise TraceError(f"{path} cannot be read: {error.strerror or error}") from error
@@ -86,22 +85,11 @@ def _compressor(file: BinaryIO, name: str) -> BinaryIO:
         # Without a time in it, the same history is the same file.
         return cast(BinaryIO, gzip.GzipFile("", "wb", 6, file, mtime=0))
     if name.endswith(".zst"):
-        return trace_zstd.compressor(file, name)
+        try:
+            return zstd_compressor(file, name)
+        except CompressionError as error:
+            raise TraceError(str(error)) from error
     return file
-
-
-@contextmanager
-def _decompressed(file: io.BufferedReader, path: str | Path) -> Iterator[Iterable[bytes]]:
-    """The lines of a file; of damage, every decompressor complains as those of Python do."""
-    start = file.peek(len(trace_zstd.MAGIC))
-    if start.startswith(_GZIP):
-        with gzip.GzipFile(fileobj=file) as stream:
-            yield stream
-    elif start.startswith(trace_zstd.MAGIC):
-        with trace_zstd.decompressor(file, path) as stream:
-            yield stream
-    else:
-        yield file
 
 
 def _row(line: bytes) -> Any:

@@ -8,16 +8,22 @@ from scrapy_freshness.storage.rows import clean, host_name
 from scrapy_freshness.storage.schema import (
     crawl,
     fetch_count,
+    freshness_minute,
     host,
     page,
+    page_click,
     page_detail,
     page_group,
+    query_index,
+    query_map,
     signal,
     signal_source,
+    source_click,
     spider,
     subscription,
     visit,
     visit_count,
+    wish,
 )
 from scrapy_freshness.storage.writing import numbers_of
 
@@ -31,18 +37,21 @@ _MOVE_COUNTS = (
     """INSERT INTO fetch_count (spider_id, minute, kind, fetches)
     SELECT :heir, minute, kind, fetches FROM fetch_count WHERE spider_id = :old
     ON CONFLICT (spider_id, minute, kind) DO UPDATE SET fetches = fetch_count.fetches + excluded.fetches""",
+    """INSERT INTO freshness_minute (spider_id, minute, freshness, uniform_freshness, pages, price)
+    SELECT :heir, minute, freshness, uniform_freshness, pages, price FROM freshness_minute
+    WHERE spider_id = :old ON CONFLICT (spider_id, minute) DO NOTHING""",
 )
 
 
 def forget_url(connection: Connection, url: str) -> int:
     """Remove all pages with this URL, and their visits; returns how many pages."""
-    return _forget(connection, has_url(url))
+    return forget_pages(connection, has_url(url))
 
 
 def forget_host(connection: Connection, name: str) -> int:
     """Remove a host, its pages and their visits; returns how many pages."""
     name = host_name(name)
-    forgotten = _forget(connection, page.c.host_id == number_of(host, name))
+    forgotten = forget_pages(connection, page.c.host_id == number_of(host, name))
     connection.execute(delete(host).where(host.c.name == name))
     return forgotten
 
@@ -61,9 +70,10 @@ def prune_some_signals(connection: Connection, before: float) -> int:
 
 
 def prune_counts(connection: Connection, before: float) -> None:
-    """Remove the counts of minutes that ended before a time."""
-    for table in (visit_count, fetch_count):
+    """Remove the counts of minutes that ended before a time, and wishes that were granted before it."""
+    for table in (visit_count, fetch_count, freshness_minute):
         connection.execute(delete(table).where(table.c.minute < int(before // 60)))
+    connection.execute(delete(wish).where(wish.c.done_at < before))
 
 
 def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
@@ -79,16 +89,19 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
     numbers = numbers_of(connection, spider, {clean(old_spider), clean(new_spider)})
     old, heir = numbers[clean(old_spider)], numbers[clean(new_spider)]
     inherited = select(page.c.fingerprint).where(page.c.spider_id == old)
-    _forget(connection, (page.c.spider_id == heir) & page.c.fingerprint.in_(inherited))
+    forget_pages(connection, (page.c.spider_id == heir) & page.c.fingerprint.in_(inherited))
     adopted = connection.execute(update(page).where(page.c.spider_id == old).values(spider_id=heir)).rowcount
     for statement in _MOVE_COUNTS:
         connection.execute(text(statement), {"old": old, "heir": heir})
     known = select(page_group.c.name).where(page_group.c.spider_id == heir)
     inherits = (page_group.c.spider_id == old) & page_group.c.name.not_in(known)
     connection.execute(update(page_group).where(inherits).values(spider_id=heir))
-    moved = update(subscription).where(subscription.c.spider_id == old).values(spider_id=heir)
-    connection.execute(moved)
-    for table in (visit_count, fetch_count, page_group):
+    for table in (subscription, wish):
+        connection.execute(update(table).where(table.c.spider_id == old).values(spider_id=heir))
+    # The maps of both are those of other pages than the heir has now; they are fitted anew.
+    for table in (query_map, query_index):
+        connection.execute(delete(table).where(table.c.spider_id.in_([old, heir])))
+    for table in (visit_count, fetch_count, freshness_minute, page_group):
         connection.execute(delete(table).where(table.c.spider_id == old))
     has_state = select(func.count()).select_from(crawl).where(crawl.c.spider_id == heir)
     if not connection.scalar(has_state):
@@ -98,8 +111,9 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
     return adopted
 
 
-def _forget(connection: Connection, condition: ColumnElement[bool]) -> int:
+def forget_pages(connection: Connection, condition: ColumnElement[bool]) -> int:
+    """Remove the pages for which a condition holds, and their visits; returns how many pages."""
     doomed = select(page.c.page_id).where(condition)
-    for table in (visit, signal, signal_source, page_detail):
+    for table in (visit, signal, signal_source, page_detail, page_click, source_click):
         connection.execute(delete(table).where(table.c.page_id.in_(doomed)))
     return connection.execute(delete(page).where(condition)).rowcount

@@ -1,6 +1,6 @@
 """Read what the crawl needs: columns for planning at the start, records for the visits about to begin."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from scrapy_freshness.storage.schema import (
 #: Rows that exist as Python objects at a time while columns are read.
 CHUNK = 10_000
 
-_COLUMNS: dict[str, DTypeLike] = {
+COLUMNS: dict[str, DTypeLike] = {
     "page_id": np.int64,
     "fingerprint": np.int64,
     "host_id": np.int32,
@@ -46,46 +46,48 @@ _select_records = BulkSelect(record_query, page.c.page_id)
 def load_pages(connection: Connection, spider_name: str) -> PageColumns:
     """The numbers of all pages of a spider; never more than a chunk of them as Python objects."""
     own = page.c.spider_id == number_of(spider, clean(spider_name))
-    query = select(*(page.c[name] for name in _COLUMNS), page.c.beliefs).where(own)
-    beliefs = _Beliefs()
-    chunks: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, dtype)] for name, dtype in _COLUMNS.items()}
+    query = select(*(page.c[name] for name in COLUMNS), page.c.beliefs, page.c.pinned_seconds).where(own)
+    beliefs, pins = SparseColumns(), SparseColumns()
+    chunks: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, dtype)] for name, dtype in COLUMNS.items()}
     with connection.execute(query.execution_options(yield_per=CHUNK)) as result, np.errstate(over="ignore"):
         for rows in result.partitions():
             # Whole columns at a time: an array of rows takes ten times as long.
-            *numbers, texts = zip(*rows, strict=True)
-            for (name, dtype), values in zip(_COLUMNS.items(), numbers, strict=True):
+            *numbers, texts, pinned = zip(*rows, strict=True)
+            for (name, dtype), values in zip(COLUMNS.items(), numbers, strict=True):
                 chunks[name].append(np.array(values, dtype))
-            beliefs.add(texts)
+            beliefs.add([None if text is None else beliefs_from(text) for text in texts])
+            pins.add([None if seconds is None else {"seconds": seconds} for seconds in pinned])
     # One column after the other, so that the chunks of only one are there twice.
-    columns = {name: np.concatenate(chunks.pop(name)) for name in _COLUMNS}
+    columns = {name: np.concatenate(chunks.pop(name)) for name in COLUMNS}
     host_ids, positions = np.unique(columns.pop("host_id"), return_inverse=True)
     names = {row.id: row.name for row in connection.execute(select(host.c.id, host.c.name))}
     return PageColumns(
         hosts=[names[number] for number in host_ids.tolist()],
         host=positions.astype(np.int32),
-        beliefs=beliefs.columns(),
+        beliefs=beliefs.columns(np.float32),
+        pinned_seconds=pins.columns(np.float64).get("seconds"),
         **columns,
     )
 
 
-class _Beliefs:
-    """Gathers the beliefs of pages by name; most crawls have none beside the change rate."""
+class SparseColumns:
+    """Gathers numbers that most pages do not have, by name; a column for those that any page has."""
 
     def __init__(self) -> None:
         self._size = 0
         self._rows: dict[str, list[int]] = {}
         self._values: dict[str, list[float]] = {}
 
-    def add(self, texts: Sequence[str | None]) -> None:
-        for row, text in enumerate(texts, self._size):
-            if text is not None:
-                for name, value in beliefs_from(text).items():
+    def add(self, pages: Sequence[Mapping[str, float] | None]) -> None:
+        for row, numbers in enumerate(pages, self._size):
+            if numbers is not None:
+                for name, value in numbers.items():
                     self._rows.setdefault(name, []).append(row)
                     self._values.setdefault(name, []).append(value)
-        self._size += len(texts)
+        self._size += len(pages)
 
-    def columns(self) -> dict[str, NDArray[np.float32]]:
-        columns = {name: np.full(self._size, np.nan, np.float32) for name in self._rows}
+    def columns(self, dtype: DTypeLike) -> dict[str, NDArray[Any]]:
+        columns = {name: np.full(self._size, np.nan, dtype) for name in self._rows}
         for name, column in columns.items():
             column[self._rows[name]] = self._values[name]
         return columns

@@ -59,6 +59,10 @@ def page_row(
         last_visit_id,
         clean(record.url),
         beliefs_text(record.beliefs),
+        None if record.found_on is None else int(record.found_on),
+        int(record.in_links),
+        0,  # whoever knows more of its importance says so
+        optional(record.pinned_seconds),
     )
 
 
@@ -76,6 +80,9 @@ def detail_row(record: PageRecord) -> tuple[object, ...]:
         record.profiles,
         record.signalled or None,
         record.polls or None,
+        record.terms or None,
+        record.touched or None,
+        record.links or None,
     )
 
 
@@ -127,10 +134,11 @@ def host_row(record: HostRecord) -> tuple[object, ...]:
     )
 
 
+_NOT_IN_RECORDS = ("spider_id", "host_id", "last_visit_id", "importance_from")
 #: Selects what `records_from` takes.
 record_query = (
     select(
-        *(column for column in page.c if column.name not in ("spider_id", "host_id", "last_visit_id")),
+        *(column for column in page.c if column.name not in _NOT_IN_RECORDS),
         *(column for column in page_detail.c if column.name != "page_id"),
         host.c.name.label("host"),
     )
@@ -150,6 +158,9 @@ def records_from(rows: Iterable[Iterable[Any]]) -> list[PageRecord]:
         record.beliefs = beliefs_from(record.beliefs)  # type: ignore[arg-type]
         record.signalled = record.signalled or b""
         record.polls = record.polls or b""
+        record.terms = record.terms or b""
+        record.touched = record.touched or b""
+        record.links = record.links or b""
     return records
 
 

@@ -94,6 +94,10 @@ page = Table(
     Column("last_visit_id", BigInteger),  # the head of the page's list of visits
     Column("url", Text, nullable=False),
     Column("beliefs", Text),  # JSON, of policies that believe more than the change rate
+    Column("found_on", BigInteger),  # page_id of the source that showed it first
+    Column("in_links", Integer, nullable=False, server_default="0"),
+    Column("importance_from", SmallInteger, nullable=False, server_default="0"),
+    Column("pinned_seconds", Double),  # between visits, as somebody wishes; no visit changes it
     # The fingerprint first: no index starts with the spider, so that reading all its pages is a plain scan.
     UniqueConstraint("fingerprint", "spider_id"),
 )
@@ -117,6 +121,39 @@ page_detail = Table(
     Column("profiles", LargeBinary, nullable=False),
     Column("signalled", LargeBinary),
     Column("polls", LargeBinary),
+    Column("terms", LargeBinary),  # what searchers ask for that is on the page, three bytes a term
+    Column("touched", LargeBinary),  # what searchers noticed of its last change
+    Column("links", LargeBinary),  # fingerprints of the pages that it links to, if scores count them
+)
+
+query_term = Table(
+    "query_term",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("term", Text, nullable=False, unique=True),
+    Column("frequency", Double, nullable=False),  # how often it was asked for
+    sqlite_autoincrement=True,  # a number is never given out again: pages are kept by them
+)
+
+query_index = Table(
+    "query_index",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("scoring", Text, nullable=False),
+    Column("pages", BigInteger, nullable=False),
+    Column("fitted_at", Double, nullable=False),
+    PrimaryKeyConstraint("spider_id"),
+)
+
+query_map = Table(
+    "query_map",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("term_id", Integer, nullable=False),
+    Column("results", BigInteger, nullable=False),  # pages that have the term
+    # Logarithms of the scores at four ranks, from the first to the last.
+    *(Column(f"knot_{number}", Double, nullable=False) for number in range(1, 5)),
+    PrimaryKeyConstraint("spider_id", "term_id"),
 )
 
 page_group = Table(
@@ -202,6 +239,23 @@ signal = Table(
 )
 Index("ix_signal_page_id", signal.c.page_id)
 
+wish = Table(
+    "wish",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("spider_id", Integer, nullable=False),  # whose crawl is to grant it
+    Column("kind", SmallInteger, nullable=False),
+    Column("page_id", BigInteger),  # None: about a whole host
+    Column("what", Text, nullable=False),  # URL or host; it stays when the page is forgotten
+    Column("seconds", Double),  # interval that is pinned; None: none any more
+    Column("asked_at", Double, nullable=False),
+    Column("done_at", Double),
+    Column("outcome", Text),
+)
+_is_waiting = wish.c.done_at.is_(None)
+# Asked for at every flush, so it has those that wait only.
+Index("ix_wish_waiting", wish.c.spider_id, sqlite_where=_is_waiting, postgresql_where=_is_waiting)
+
 visit_count = Table(
     "visit_count",
     metadata,
@@ -222,6 +276,18 @@ fetch_count = Table(
     PrimaryKeyConstraint("spider_id", "minute", "kind"),
 )
 
+freshness_minute = Table(
+    "freshness_minute",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("minute", BigInteger, nullable=False),
+    Column("freshness", Double, nullable=False),
+    Column("uniform_freshness", Double, nullable=False),
+    Column("pages", BigInteger, nullable=False),
+    Column("price", Double, nullable=False),
+    PrimaryKeyConstraint("spider_id", "minute"),
+)
+
 crawl = Table(
     "crawl",
     metadata,
@@ -231,4 +297,80 @@ crawl = Table(
     Column("started_at", Double, nullable=False),
     Column("updated_at", Double, nullable=False),
     Column("price", Double, nullable=False),
+)
+
+import_file = Table(
+    "import_file",
+    metadata,
+    Column("id", _Key, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("format", Text, nullable=False),
+    Column("head_bytes", Integer, nullable=False),
+    Column("head_digest", LargeBinary, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("lines", BigInteger, nullable=False),
+    Column("bad", Text, nullable=False),  # JSON object, reason to count
+    Column("counts", Text, nullable=False),  # JSON object
+    Column("is_done", Boolean, nullable=False),
+    Column("started_at", Double, nullable=False),
+    Column("updated_at", Double, nullable=False),
+)
+
+# Clicks are added up as they are imported. A click counts half as much for each week that has passed since:
+# the sum of a page is in units of clicks of its week.
+page_click = Table(
+    "page_click",
+    metadata,
+    Column("page_id", _Key, primary_key=True, autoincrement=False),
+    Column("week", Integer, nullable=False),  # unix time / 604800
+    Column("clicks", Double, nullable=False),
+)
+
+# The same for addresses that no page has; of limited size.
+waiting_click = Table(
+    "waiting_click",
+    metadata,
+    Column("fingerprint", _Key, primary_key=True, autoincrement=False),
+    Column("week", Integer, nullable=False),
+    Column("clicks", Double, nullable=False),
+    Column("url", Text, nullable=False),
+)
+
+# Clicks on the pages that a source has shown, by their age.
+source_click = Table(
+    "source_click",
+    metadata,
+    Column("page_id", BigInteger, nullable=False),  # of the source
+    Column("bin", SmallInteger, nullable=False),  # age in units of 20 minutes
+    Column("clicks", Double, nullable=False),
+    PrimaryKeyConstraint("page_id", "bin"),
+)
+
+# When clicks on the pages of a host were logged: spans of time, which do not overlap.
+click_span = Table(
+    "click_span",
+    metadata,
+    Column("host_id", Integer, nullable=False),
+    Column("start_at", Double, nullable=False),
+    Column("end_at", Double, nullable=False),
+    PrimaryKeyConstraint("host_id", "start_at"),
+)
+
+importance_rule = Table(
+    "importance_rule",
+    metadata,
+    Column("fingerprint", _Key, primary_key=True, autoincrement=False),  # of the pattern or the address
+    Column("is_prefix", Boolean, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("importance", Double, nullable=False),
+)
+
+# Grows whenever importances or profits of a spider's pages were written by somebody else than its crawl.
+revision = Table(
+    "revision",
+    metadata,
+    Column("spider_id", Integer, primary_key=True, autoincrement=False),
+    Column("number", BigInteger, nullable=False),
 )

@@ -1,10 +1,12 @@
 """The door to the database for the crawl and the commands; records in, records out."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine
 
 from scrapy_freshness.errors import SchemaError, StorageError
@@ -12,18 +14,35 @@ from scrapy_freshness.model import (
     Batch,
     CrawlState,
     HostRecord,
+    ImportProgress,
     PageColumns,
     PageRecord,
+    QueryTerms,
     SourceRecord,
     Subscription,
+    TermMaps,
     WaitingSignals,
 )
-from scrapy_freshness.storage import locks, maintenance, migrations, reading, signal_rows
+from scrapy_freshness.storage import (
+    click_rows,
+    estimate_rows,
+    import_rows,
+    importance_rows,
+    locks,
+    maintenance,
+    migrations,
+    query_rows,
+    reading,
+    signal_rows,
+)
 from scrapy_freshness.storage.database import Database
 from scrapy_freshness.storage.failures import our_errors
+from scrapy_freshness.storage.query_rows import StoredTerms
 from scrapy_freshness.storage.rows import clean
 from scrapy_freshness.storage.schema import spider
 from scrapy_freshness.storage.writing import BatchWriter, numbers_of
+
+T = TypeVar("T")
 
 
 class Store:
@@ -159,6 +178,68 @@ class Store:
         with self.reading() as connection:
             return reading.load_subscriptions(connection, spider_name)
 
+    def load_queries(self) -> QueryTerms:
+        """All terms that searchers ask for."""
+        with self.reading() as connection:
+            return query_rows.load_queries(connection)
+
+    def query_version(self) -> tuple[int, float]:
+        """Another pair of numbers after queries were imported."""
+        with self.reading() as connection:
+            return query_rows.version(connection)
+
+    def load_maps(self, spider_name: str) -> TermMaps | None:
+        """The maps from scores to ranks of a spider's pages; None if there are none yet."""
+        with self.reading() as connection:
+            return query_rows.load_maps(connection, reading.number_of(spider, clean(spider_name)))
+
+    @contextmanager
+    def stored_terms(self, spider_name: str | None) -> Iterator[Iterator[list[StoredTerms]]]:
+        """What pages of a spider (None: all) have of what searchers ask for, some pages at a time."""
+        with self.reading() as connection:
+            own = None if spider_name is None else reading.number_of(spider, clean(spider_name))
+            yield query_rows.stored_terms(connection, own)
+
+    def stored_terms_bytes(self, spider_name: str) -> int:
+        """How much that is, in bytes."""
+        with self.reading() as connection:
+            return query_rows.stored_bytes(connection, reading.number_of(spider, clean(spider_name)))
+
+    def load_imports(self, kind: str) -> list[ImportProgress]:
+        """How far files of a kind (clicks, ...) have been imported."""
+        with self.reading() as connection:
+            return import_rows.load_imports(connection, kind)
+
+    def clicked_pages(self, fingerprints: Iterable[int]) -> list[click_rows.ClickedPage]:
+        """The pages, of all spiders, that are known by these numbers."""
+        with self.reading() as connection:
+            return click_rows.clicked_pages(connection, fingerprints)
+
+    def host_names(self) -> set[str]:
+        """All hosts that have, or had, pages."""
+        with self.reading() as connection:
+            return click_rows.host_names(connection)
+
+    def revision(self, spider_name: str) -> int:
+        """A number that grows when somebody else than the crawl has written importances or profits."""
+        with self.reading() as connection:
+            return estimate_rows.revision_of(connection, spider_name)
+
+    def load_importances(self, spider_name: str) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Page ids of a spider and their importances."""
+        with self.reading() as connection:
+            return estimate_rows.load_importances(connection, spider_name)
+
+    def has_clicks(self) -> bool:
+        """Whether any clicks on pages were imported."""
+        with self.reading() as connection:
+            return click_rows.has_clicks(connection)
+
+    def load_rules(self) -> list[importance_rows.ImportanceRule]:
+        """Importances of addresses that no page had, and of all that begin so."""
+        with self.reading() as connection:
+            return importance_rows.load_rules(connection)
+
     def load_state(self, spider_name: str) -> CrawlState | None:
         """What the last crawl of a spider said about itself."""
         with self.reading() as connection:
@@ -191,22 +272,42 @@ class Store:
 
     def save(self, spider_name: str, batch: Batch) -> None:
         """Write a batch, all or nothing; if a page occurs twice the last record counts."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             spider_id = numbers_of(connection, spider, {clean(spider_name)})[clean(spider_name)]
             self._writer.write(connection, spider_id, batch)
+
+    def clear_queries(self) -> int:
+        """Forget all queries and the index of them; returns how many terms there were."""
+        with self.writing() as connection:
+            return query_rows.clear(connection)
+
+    def save_import(self, progress: ImportProgress, write: Callable[[Connection], T]) -> T:
+        """Write what a part of a file said together with how far it has been read, all or nothing.
+
+        A crawl may go on meanwhile: what *write* does should take a fraction of a second.
+        """
+        number = progress.import_id
+        try:
+            with self.writing() as connection:
+                written = write(connection)
+                import_rows.write_import(connection, progress)
+                return written
+        except BaseException:
+            progress.import_id = number  # it may be of the transaction that was undone
+            raise
 
     def forget(self, *, url: str | None = None, host: str | None = None) -> int:
         """Remove all pages of a URL or a host, and their visits; returns how many pages."""
         if (url is None) == (host is None):
             raise TypeError("give either url or host")
-        with self._writing() as connection:
+        with self.writing() as connection:
             if url is not None:
                 return maintenance.forget_url(connection, url)
             return maintenance.forget_host(connection, host or "")
 
     def adopt(self, old_spider: str, new_spider: str) -> int:
         """Give the pages of one spider to another, after a spider was renamed; returns how many pages."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             return maintenance.adopt(connection, old_spider, new_spider)
 
     def prune_visits(self, before: float) -> int:
@@ -216,7 +317,7 @@ class Store:
         """
         pruned = 0
         while True:
-            with self._writing() as connection:
+            with self.writing() as connection:
                 some = maintenance.prune_some_visits(connection, before)
                 more = maintenance.prune_some_signals(connection, before)
                 if not some and not more:
@@ -225,7 +326,8 @@ class Store:
             pruned += some
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
+    def writing(self) -> Iterator[Connection]:
+        """A transaction, which must be short; for this room and what estimates from what is in it."""
         with our_errors(self.database):
             if self._lock is not None:
                 self._lock.assure()
@@ -233,7 +335,7 @@ class Store:
                 yield connection
 
     def _spider_id(self, name: str) -> int:
-        with self._writing() as connection:
+        with self.writing() as connection:
             return numbers_of(connection, spider, {clean(name)})[clean(name)]
 
     def _upgrade(self, create: bool) -> None:
@@ -245,7 +347,7 @@ class Store:
                 _require_tables(connection, self.database)
         if not is_empty:
             self.lock()  # a crawl of an older version may be running
-        with self._writing() as connection:
+        with self.writing() as connection:
             migrations.upgrade(connection, str(self.database))
         self.unlock()
 

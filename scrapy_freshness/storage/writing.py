@@ -1,11 +1,13 @@
 """Write one batch: what the crawl learned since the last flush."""
 
 from collections import Counter
+from dataclasses import astuple
 
 from sqlalchemy import Connection, Table, bindparam, delete, func, select, text, update
 
 from scrapy_freshness.model import Batch, CrawlState, PageRecord, Subscription, VisitRecord
-from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, replacing, upsert
+from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, BulkUpdate, replacing, upsert
+from scrapy_freshness.storage.query_rows import write_maps
 from scrapy_freshness.storage.rows import (
     clean,
     detail_row,
@@ -19,6 +21,7 @@ from scrapy_freshness.storage.rows import (
 from scrapy_freshness.storage.schema import (
     crawl,
     fetch_count,
+    freshness_minute,
     host,
     page,
     page_detail,
@@ -29,9 +32,14 @@ from scrapy_freshness.storage.schema import (
     visit_count,
 )
 from scrapy_freshness.storage.signal_rows import write_signals
+from scrapy_freshness.storage.wish_rows import end_wishes
 
 # What makes a page this page never changes. Its host hardly ever does, and is indexed: see _write_pages.
-_FIXED = {"page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"}
+_FIXED = {
+    *("page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"),
+    *("importance", "importance_from", "found_on", "in_links"),
+    "pinned_seconds",  # who wishes it writes it
+}
 
 _upsert_pages = upsert(
     page,
@@ -40,16 +48,19 @@ _upsert_pages = upsert(
     [
         *replacing(column.name for column in page.c if column.name not in _FIXED),
         "last_visit_id = coalesce(excluded.last_visit_id, page.last_visit_id)",
+        # An import may have written an importance that the crawl does not know yet.
+        "importance = CASE WHEN page.importance_from = 0 THEN excluded.importance ELSE page.importance END",
     ],
 )
 _upsert_details = upsert(page_detail, page_detail.c.keys(), ["page_id"], replacing(page_detail.c.keys()[1:]))
 _upsert_hosts = upsert(host, host.c.keys()[1:], ["name"], replacing(host.c.keys()[2:]))
 _upsert_state = upsert(crawl, crawl.c.keys(), ["spider_id"], replacing(crawl.c.keys()[1:]))
-_upsert_groups = upsert(page_group, page_group.c.keys(), ["spider_id", "name"], replacing(["state"]))
+upsert_groups = upsert(page_group, page_group.c.keys(), ["spider_id", "name"], replacing(["state"]))
 _upsert_subscriptions = upsert(
     subscription, subscription.c.keys(), ["token"], replacing(subscription.c.keys()[2:])
 )
 _delete_subscription = delete(subscription).where(subscription.c.token == bindparam("ended"))
+_add_links = BulkUpdate(page, "page_id", ["in_links"], adds=True)
 _insert_visits = BulkInsert(visit, visit.c.keys())
 _count_visits = upsert(
     visit_count,
@@ -62,6 +73,12 @@ _count_fetches = upsert(
     fetch_count.c.keys(),
     ["spider_id", "minute", "kind"],
     ["fetches = fetch_count.fetches + excluded.fetches"],
+)
+_upsert_freshness = upsert(
+    freshness_minute,
+    freshness_minute.c.keys(),
+    ["spider_id", "minute"],
+    replacing(freshness_minute.c.keys()[2:]),
 )
 _insert_named = {
     table: BulkInsert(table, ["name"], "ON CONFLICT (name) DO NOTHING") for table in (spider, host)
@@ -94,11 +111,15 @@ class BatchWriter:
             known = {row[0]: (row[1], row[2]) for row in _select_pages(connection, map(int, page_ids))}
             last_visits = _log_visits(connection, batch.visits, known)
             self._write_pages(connection, spider_id, pages, known, last_visits)
+            _add_links(connection, sorted(batch.links.items()))
             write_signals(connection, batch)
             _count(connection, spider_id, batch)
             groups = {clean(name): state for name, state in batch.groups.items()}
-            _upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
+            upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
             _write_subscriptions(connection, spider_id, batch.subscriptions)
+            end_wishes(connection, batch.wishes)
+            if batch.maps is not None:
+                write_maps(connection, spider_id, batch.maps)
             if batch.state is not None:
                 _upsert_state(connection, [_state_row(spider_id, batch.state)])
         except BaseException:
@@ -127,8 +148,8 @@ class BatchWriter:
         _upsert_pages(
             connection,
             [
-                page_row(record, spider_id, host_ids[record.host], last_visits.pop(record.page_id, None))
-                for record in pages.values()
+                page_row(record, spider_id, host_ids[record.host], last_visits.pop(page_id, None))
+                for page_id, record in sorted(pages.items())  # imports lock pages in the same order
             ],
         )
         _upsert_details(connection, [detail_row(record) for record in pages.values()])
@@ -183,6 +204,8 @@ def _count(connection: Connection, spider_id: int, batch: Batch) -> None:
     fetches = {(int(minute), clean(kind)): int(count) for (minute, kind), count in batch.fetches.items()}
     _count_visits(connection, [(spider_id, *key, count) for key, count in visits.items()])
     _count_fetches(connection, [(spider_id, *key, count) for key, count in fetches.items()])
+    minutes = {record.minute: astuple(record) for record in batch.freshness}
+    _upsert_freshness(connection, [(spider_id, *minute) for minute in minutes.values()])
 
 
 def _write_subscriptions(

@@ -34,15 +34,18 @@ class Beliefs:
     patience: FloatArray | None = None  #: prices that waiting may cost before a page is visited anyway, > 0
     gain: FloatArray | None = None  #: quality gained per second of waiting, >= 0
     noticed_rate: FloatArray | None = None  #: nu, changes per second that searchers notice, > 0
+    query_weight: FloatArray | None = None  #: what a change costs searchers, in units of the mean page, > 0
     decay: FloatArray | None = None  #: mu of ECHO, per second: how fast a link's profit vanishes, > 0
     link_rate: FloatArray | None = None  #: lambda of ECHO, links per second, >= 0
     profit: FloatArray | None = None  #: P of ECHO, of one fresh link, >= 0
+    leaving: FloatArray | None = None  #: nu, per second: how fast links leave their source, >= 0
     interval: FloatArray | None = None  #: seconds between visits that a rule or a schedule asks for, > 0
     is_source: FloatArray | None = None  #: 1 for content sources, which are polled for links; 0 for pages
     age: FloatArray | None = None  #: seconds since a page without a copy was found, >= 0
     price: FloatArray | None = None  #: omega, what a fetch has to be worth now; the same for all, >= 0
     poll_bound: FloatArray | None = None  #: y/mu of a page that is polled for signals; nan for all others
     usual_wait: FloatArray | None = None  #: 1/mu, seconds that a page usually waits for a visit; likewise
+    pinned: FloatArray | None = None  #: seconds between visits that somebody wished for; nan for all others
 
     def __len__(self) -> int:
         return len(self.change_rate)

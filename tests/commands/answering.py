@@ -1,6 +1,5 @@
 """Runs subcommands and brings back what they answer."""
 
-import importlib
 import json
 import os
 import subprocess
@@ -14,7 +13,7 @@ from scrapy.settings import Settings
 from small_web import NOW
 
 from scrapy_freshness.clock import ManualClock
-from scrapy_freshness.commands import parse, run_subcommand
+from scrapy_freshness.commands import module_of, parse, run_subcommand
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ def answer_of(
     now: float = NOW,
 ) -> Answer:
     """Run a subcommand in this process."""
-    module = importlib.import_module(f"scrapy_freshness.commands.{name}")
+    module = module_of(name)
     given = Settings({"FRESHNESS_DATABASE_URL": url, **(settings or {})})
     capsys.readouterr()
     exit_code = run_subcommand(module, given, parse(module, name, list(arguments)), ManualClock(now))

@@ -7,7 +7,7 @@ import pytest
 from answering import Answer
 from small_web import HOUR, NOW, page
 
-from scrapy_freshness.commands.clockwork import hourly_changes
+from scrapy_freshness.insight.clockwork import hourly_changes
 from scrapy_freshness.model import Batch, Outcome, VisitRecord
 from scrapy_freshness.storage.store import Store
 

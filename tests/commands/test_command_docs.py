@@ -16,6 +16,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
 
 COMMANDS = {
     "status": ("status",),
+    "top": ("top",),
     "pages": ("pages", "--limit", "99"),
     "show": ("show", SLOW),
     "why": ("why", SLOW),
@@ -24,6 +25,8 @@ COMMANDS = {
     "db upgrade": ("db", "upgrade"),
     "db check": ("db", "check"),
     "db adopt": ("db", "adopt", "news", "journal"),
+    "visit": ("visit", SLOW),
+    "pin": ("pin", SLOW, "--every", "1h"),
     "forget": ("forget", SLOW, "--yes"),
 }
 
@@ -55,6 +58,7 @@ def ancestors(path: str) -> set[str]:
 @pytest.mark.parametrize("section", COMMANDS)
 def test_the_keys_are_the_documented_ones(freshness: Callable[..., Answer], section: str) -> None:
     keys = documented(section) | (documented("pages") - {"total"} if section == "show" else set())
+    freshness("visit", SLOW)
     found = set(paths(freshness(*COMMANDS[section], "--json").json))
 
     assert {path for path in found if not ancestors(path) & keys} == set()

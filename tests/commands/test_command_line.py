@@ -6,14 +6,13 @@ import signal
 import subprocess
 import sys
 import time
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 from answering import Answer, scrapy
 from small_web import NEW, SLOW, fill, page
 
-from scrapy_freshness.commands import SUBCOMMANDS, parse
+from scrapy_freshness.commands import SUBCOMMANDS, module_of, parse
 from scrapy_freshness.model import Batch
 from scrapy_freshness.storage.store import Store
 
@@ -82,7 +81,7 @@ def test_every_subcommand_has_help(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit) as stopped:
-        parse(import_module(f"scrapy_freshness.commands.{name}"), name, ["--help"])
+        parse(module_of(name), name, ["--help"])
     out = capsys.readouterr().out
 
     assert stopped.value.code == 0
@@ -117,7 +116,7 @@ def test_wrong_options_are_one_line_that_names_the_help(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stopped:
-        parse(import_module("scrapy_freshness.commands.show"), "show", arguments)
+        parse(module_of("show"), "show", arguments)
 
     assert stopped.value.code == 2
     err = capsys.readouterr().err

@@ -8,7 +8,7 @@ import pytest
 from answering import Answer
 from small_web import HOSTILE, SLOW, page
 
-from scrapy_freshness.commands.human import safe
+from scrapy_freshness.insight.human import safe
 from scrapy_freshness.model import Batch
 from scrapy_freshness.storage.store import Store
 
@@ -68,7 +68,7 @@ def test_a_file_that_is_no_database_is_one_line(
 
 @everyone
 def test_a_newer_schema_is_refused(freshness: Run, database_url: str, command: tuple[str, ...]) -> None:
-    with Store.open(database_url) as store, store._writing() as connection:
+    with Store.open(database_url) as store, store.writing() as connection:
         connection.exec_driver_sql("UPDATE freshness_version SET version_num = '9999'")
     answer = freshness(*command, url=database_url)
 

@@ -7,7 +7,9 @@ import pytest
 from answering import Answer
 from small_web import NEW, OLD, SHARED, SLOW, fill
 
+from scrapy_freshness.model import WishKind
 from scrapy_freshness.storage.store import Store
+from scrapy_freshness.storage.wishes import waiting
 
 Run = Callable[..., Answer]
 
@@ -33,7 +35,9 @@ def test_a_page_is_forgotten_with_its_visits(freshness: Run, database_url: str) 
 
 
 def test_a_page_of_several_spiders_is_forgotten_by_all(freshness: Run) -> None:
-    assert freshness("forget", SHARED, "--yes", "--json").json == {"urls": [SHARED], "host": None, "pages": 2}
+    answer = freshness("forget", SHARED, "--yes", "--json").json
+
+    assert answer == {"urls": [SHARED], "host": None, "pages": 2, "done": True}
 
 
 def test_a_page_is_forgotten_by_any_form_of_its_url(freshness: Run) -> None:
@@ -71,14 +75,18 @@ def test_nothing_is_removed_without_an_answer(freshness: Run, monkeypatch: pytes
     assert SLOW in known(freshness)
 
 
-def test_nothing_is_removed_while_a_crawl_runs(freshness: Run, web_url: str) -> None:
-    with Store.open(web_url) as store:
+def test_a_crawl_that_runs_is_told_to_forget(freshness: Run, database_url: str) -> None:
+    fill(database_url)
+    with Store.open(database_url) as store:
         store.lock("news")
-        answer = freshness("forget", SLOW, "--yes")
+        page = freshness("forget", SLOW, "--yes", url=database_url)
+        host = freshness("forget", "b.example", "--yes", "--json", url=database_url)
+        asked = [(wish.kind, wish.what) for wish in waiting(store, "news")]
 
-    assert answer.exit_code == 1
-    assert answer.err == f"scrapy freshness: a crawl is using database {store.database}: stop it first\n"
-    assert SLOW in known(freshness)
+    assert page.out == f"The crawl is told to forget 1 page of {SLOW}.\n"
+    assert host.json == {"urls": [], "host": "b.example", "pages": 4, "done": False}
+    assert asked == [(WishKind.FORGET, SLOW), (WishKind.FORGET, "b.example")]
+    assert SLOW in known(freshness, url=database_url)
 
 
 @pytest.mark.parametrize("what", ["http://a.example/slo", "nowhere.example", "a.exampl", ""])

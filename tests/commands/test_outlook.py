@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from small_web import HOUR, NOW, PRICE, fill, news_pages
 
-from scrapy_freshness.commands.outlook import Outlook, Terms
-from scrapy_freshness.commands.rows import columns_of, row_of
 from scrapy_freshness.config import Config
 from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
+from scrapy_freshness.insight.outlook import Outlook, Terms
+from scrapy_freshness.insight.rows import columns_of, row_of
 from scrapy_freshness.model import PageColumns, PageStatus
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learning import RateLearner

@@ -1,6 +1,7 @@
 """What the tests of the planner share: pages with known change rates, and a crawl without Scrapy or SQL."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -95,10 +96,17 @@ class Crawl:
         self.records: dict[int, PageRecord] = {}
         self.free_at = free_at
 
-    def start(self, records: Sequence[PageRecord], now: float = 0.0, **options) -> "Crawl":
+    def start(
+        self,
+        records: Sequence[PageRecord],
+        now: float = 0.0,
+        pinned_seconds: FloatArray | None = None,
+        **options,
+    ) -> "Crawl":
         self.records = {record.page_id: record for record in records}
         next_page_id = max(self.records, default=0) + 1
-        self.planner.load(columns_of(records), next_page_id, now)
+        columns = replace(columns_of(records), pinned_seconds=pinned_seconds)
+        self.planner.load(columns, next_page_id, now)
         self.planner.start(now, **options)
         return self
 

@@ -47,6 +47,9 @@ class Told:
     def restore(self, groups: Mapping[str, bytes]) -> None:
         pass
 
+    def be_told(self, groups: Mapping[str, bytes]) -> None:
+        pass
+
 
 def crawl_of(policy: Policy, pages: int = 100) -> Crawl:
     planner = Planner(policy, Hosts(5.0, 60.0), Told(recall=0.8, false_rate=0.0001))

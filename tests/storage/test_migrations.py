@@ -127,10 +127,10 @@ def test_a_migration_that_fails_leaves_nothing_behind(
 
 
 def test_tables_of_another_program_are_left_alone(database_url: str) -> None:
-    with Store.open(database_url) as store, store._writing() as connection:
+    with Store.open(database_url) as store, store.writing() as connection:
         connection.execute(text(f"DROP TABLE {migrations.VERSION_TABLE}"))
 
-    with pytest.raises(SchemaError, match=r"tables of another program \(crawl, .*\).*of its own$"):
+    with pytest.raises(SchemaError, match=r"tables of another program \(.*crawl, .*\).*of its own$"):
         Store.open(database_url)
 
 
@@ -165,7 +165,7 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
 
 
 def set_revision(database_url: str, revision: str) -> None:
-    with Store.open(database_url) as store, store._writing() as connection:
+    with Store.open(database_url) as store, store.writing() as connection:
         connection.execute(text(f"UPDATE {migrations.VERSION_TABLE} SET version_num = '{revision}'"))
 
 

@@ -213,7 +213,7 @@ def test_a_database_that_another_program_locks(
 def test_a_full_disk_loses_the_batch_but_nothing_before(sqlite_url: str) -> None:
     with Store.open(sqlite_url) as store:
         store.save("quotes", Batch(pages=[page(1)]))
-        with store._writing() as connection:
+        with store.writing() as connection:
             pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
             connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 5}")
 
@@ -221,7 +221,7 @@ def test_a_full_disk_loses_the_batch_but_nothing_before(sqlite_url: str) -> None
             store.save("quotes", Batch(pages=[page(number, history=b"x" * 4000) for number in range(2, 100)]))
 
         assert store.page_count("quotes") == 1
-        with store._writing() as connection:
+        with store.writing() as connection:
             connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
         store.save("quotes", Batch(pages=[page(2)]))
         assert store.page_count("quotes") == 2

@@ -20,6 +20,7 @@ from scrapy_freshness.model import (
     Subscription,
     VisitRecord,
 )
+from scrapy_freshness.storage.importance_rows import GIVEN, write_importances
 from scrapy_freshness.storage.page_reports import find_pages, page_visits
 from scrapy_freshness.storage.rows import clean
 from scrapy_freshness.storage.store import Store
@@ -58,8 +59,14 @@ RECORD_FIELDS = {
     "history": st.binary(max_size=3000),
     "signalled": st.binary(max_size=128),
     "polls": st.binary(max_size=80),
+    "terms": st.binary(max_size=20),
+    "touched": st.binary(max_size=20),
+    "links": st.binary(max_size=20),
     "profiles": st.binary(max_size=3000),
     "beliefs": st.dictionaries(ANY_TEXT, FLOAT, max_size=3),
+    "found_on": st.just(2**40),
+    "in_links": st.just(3),
+    "pinned_seconds": st.none(),  # not the crawl's to write
 }
 RECORDS = st.builds(PageRecord, **RECORD_FIELDS)
 
@@ -90,6 +97,17 @@ def test_a_record_comes_back_as_the_rules_say(store: Store, record: PageRecord) 
     assert {type(getattr(loaded, field.name)) for field in fields(loaded)} <= {
         *(int, float, str, bytes, bool, dict, type(None), PageStatus, PageKind)
     }
+
+
+def test_the_importance_of_a_page_is_left_to_who_has_given_it(store: Store) -> None:
+    store.save("quotes", Batch(pages=[page(1, importance=2.0), page(2, importance=2.0)]))
+    with store.writing() as connection:
+        write_importances(connection, [(1, 7.0, GIVEN)])
+    store.save("quotes", Batch(pages=[page(1, importance=5.0), page(2, importance=5.0, found_on=1)]))
+    found = {record.page_id: record for record in store.load_records([1, 2])}
+
+    assert [found[number].importance for number in (1, 2)] == [7.0, 5.0]
+    assert found[2].found_on is None
 
 
 @every_example_in_the_same_store

@@ -49,6 +49,7 @@ def any_page() -> st.SearchStrategy[Beliefs]:
         price=st.one_of(st.just(0.0), st.floats(1e-9, 1e6)),
         poll_bound=st.one_of(st.just(np.nan), st.just(0.0), st.floats(1e-9, 1e9)),
         usual_wait=st.floats(1e-3, 1e9),
+        pinned=st.just(np.nan),
     )
 
 
@@ -77,6 +78,7 @@ def many_pages(count: int = 300) -> tuple[Beliefs, FloatArray]:
         link_rate=spread(-9, 2),
         poll_bound=np.where(rng.random(count) < 0.9, np.nan, 1.0),
         usual_wait=spread(0, 6),
+        pinned=np.full(count, np.nan),
         profit=spread(-3, 3),
         interval=spread(0, 7),
         is_source=(rng.random(count) < 0.5).astype(float),

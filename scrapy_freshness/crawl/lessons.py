@@ -1,0 +1,128 @@
+"""What imports and clicks tell, taken over by a crawl that runs: importances of pages, profits of sources."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
+
+from scrapy_freshness.config import Config
+from scrapy_freshness.crawl.journal import Loaded
+from scrapy_freshness.imports.estimates import refresh_estimates
+from scrapy_freshness.planning.importances import Importances
+from scrapy_freshness.planning.planner import Planner
+from scrapy_freshness.storage.database import Database
+from scrapy_freshness.storage.importance_rows import ImportanceRule
+from scrapy_freshness.storage.store import Store
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What is new since the last time."""
+
+    revision: int
+    rows: NDArray[np.intp]  #: of pages that have another importance
+    importances: NDArray[np.float32]  #: these
+    groups: dict[str, bytes]
+    rules: list[ImportanceRule]
+
+
+class Lessons:
+    """Asks the database from time to time, in a thread.
+
+    Parameters
+    ----------
+    in_background : runs what takes long in a thread
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        spider: str,
+        planner: Planner,
+        in_background: "Callable[[Callable[[], Lesson | None]], Deferred[Lesson | None]]",
+    ) -> None:
+        self._config = config
+        self._spider = spider
+        self._planner = planner
+        self._in_background = in_background
+        self._is_private = Database(config.database_url).is_memory  #: nobody else can import into it
+        self._revision = 0
+        self._is_asking = False
+        self._estimated_at: float | None = None
+        self.importances = Importances()
+
+    def know(self, loaded: Loaded) -> None:
+        """Take over what was known when the crawl began."""
+        self._revision = loaded.revision
+        self._tell(loaded.rules, loaded.groups)
+
+    def ask(self, now: float) -> None:
+        """Begin to look for something new; estimates are made anew once in a while."""
+        if self._is_asking or self._is_private:
+            return
+        self._is_asking = True
+        if self._estimated_at is None:
+            self._estimated_at = now
+        is_time = now - self._estimated_at >= self._config.log_push_seconds
+        if is_time:
+            self._estimated_at = now
+        page_ids, importances = self._planner.told.importances
+        asked = self._in_background(lambda: self._lesson(page_ids, importances, refresh=is_time))
+        asked.addCallbacks(self._learn, self._failed)
+
+    def _learn(self, lesson: Lesson | None) -> None:
+        self._is_asking = False
+        if lesson is None:
+            return
+        self._revision = lesson.revision
+        if len(lesson.rows):
+            self._planner.told.importances_are(lesson.rows, lesson.importances)
+        self._planner.told.groups_are(lesson.groups)
+        self._tell(lesson.rules, lesson.groups)
+        logger.info("Importances of %d pages are others now", len(lesson.rows))
+
+    def _tell(self, rules: list[ImportanceRule], groups: dict[str, bytes]) -> None:
+        given = {rule.fingerprint: rule.importance for rule in rules if not rule.is_prefix}
+        prefixes = [(rule.url, rule.importance) for rule in rules if rule.is_prefix]
+        self.importances.be_told(given, prefixes, groups)
+
+    def _failed(self, failure: Failure) -> None:
+        self._is_asking = False
+        logger.error("What was imported could not be read: %s", failure.getErrorMessage())
+
+    # What follows runs in the thread.
+
+    def _lesson(
+        self, page_ids: NDArray[np.int64], importances: NDArray[np.float32], *, refresh: bool
+    ) -> Lesson | None:
+        with Store.open(self._config.database_url, create=False) as store:
+            if refresh and (self._config.importance == "links" or store.has_clicks()):
+                refresh_estimates(store, self._config.importance)
+            revision = store.revision(self._spider)
+            if revision == self._revision:
+                return None
+            known, present = store.load_importances(self._spider)
+            groups = store.load_groups(self._spider)
+            rules = store.load_rules()
+        rows = rows_of(page_ids, known)
+        differs = (rows >= 0) & (importances[rows] != present)
+        return Lesson(revision, rows[differs], present[differs], groups, rules)
+
+
+def rows_of(page_ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Rows of pages in a table; -1 of those that it does not have.
+
+    >>> rows_of(np.array([5, 9, 7]), np.array([7, 8, 5])).tolist()
+    [2, -1, 0]
+    """
+    if not len(page_ids):
+        return np.full(len(wanted), -1)
+    order = np.argsort(page_ids, kind="stable")
+    place = order[np.minimum(np.searchsorted(page_ids, wanted, sorter=order), len(page_ids) - 1)]
+    return np.where(page_ids[place] == wanted, place, -1)

@@ -1,0 +1,58 @@
+"""Importances of pages: addresses with a number, or beginnings of addresses, which end with ``*``."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scrapy_freshness.imports.contract import Format
+from scrapy_freshness.imports.tables import Csv, Field, JsonLines
+from scrapy_freshness.signals.addresses import read_address
+
+FIELDS = (
+    Field("url", ("page", "address", "loc", "pattern", "prefix")),
+    Field("importance", ("weight", "value", "score", "priority", "rate")),
+)
+
+
+class Importance(NamedTuple):
+    """What one line says."""
+
+    url: str  #: without the ``*``
+    importance: float
+    is_prefix: bool
+
+
+class ImportanceRows:
+    """Takes the rows of one block."""
+
+    def __init__(self) -> None:
+        self._found: list[Importance] = []
+
+    def add(self, row: Sequence[str]) -> None:
+        """Take a row; `ValueError` says why not."""
+        url, number = row
+        is_prefix = url.endswith("*")
+        address = read_address(url.removesuffix("*"))
+        if address is None:
+            raise ValueError("no usable URL")
+        self._found.append(Importance(address.url, importance_of(number), is_prefix))
+
+    def batch(self) -> list[Importance]:
+        """All that the rows say."""
+        return self._found
+
+
+def importance_of(text: str) -> float:
+    """A number above 0; `ValueError` says why it is none."""
+    try:
+        value = float(text.replace(",", "."))
+    except ValueError:
+        raise ValueError("no number as importance") from None
+    if not 0 < value < math.inf:
+        raise ValueError("importance must be above 0")
+    return value
+
+
+def formats() -> list[Format[list[Importance]]]:
+    """How importances may be written."""
+    return [JsonLines(FIELDS, ImportanceRows), Csv(FIELDS, ImportanceRows)]

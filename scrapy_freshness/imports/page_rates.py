@@ -1,0 +1,99 @@
+"""Importances of pages, from clicks, from links to them, or all equal."""
+
+import struct
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_freshness.estimation.click_rates import PESSIMISM, Coverage, Rates, request_rates
+from scrapy_freshness.estimation.click_sums import WEEK_SECONDS
+from scrapy_freshness.planning.importances import Importances
+from scrapy_freshness.planning.learning import group_name
+from scrapy_freshness.storage import estimate_rows
+from scrapy_freshness.storage.estimate_rows import PageClicks
+from scrapy_freshness.storage.importance_rows import (
+    ASSUMED,
+    BY_CLICKS,
+    BY_LINKS,
+    BY_RULE,
+    GIVEN,
+    write_importances,
+)
+from scrapy_freshness.storage.store import Store
+
+FloatArray = NDArray[np.float64]
+
+#: Pages that are written in one transaction.
+_AT_ONCE = 10_000
+#: An importance is written only if it is another by more than this share.
+_NEARLY = 0.01
+_RATE = struct.Struct("<d")
+
+
+def rates_of(pages: PageClicks, covered: dict[int, Coverage]) -> Rates | None:
+    """Requests per second of pages, as of the last time that any log covers; None without clicks."""
+    hosts, host = np.unique(pages.host_id, return_inverse=True)
+    logs = {place: covered[each] for place, each in enumerate(hosts.tolist()) if each in covered}
+    if not logs:
+        return None
+    week = int(max(log.end for log in logs.values()) // WEEK_SECONDS)
+    # A page that a source has shown was born then; of others it is not known, they may be old.
+    since = np.where(pages.found_on > 0, pages.discovered_at, -np.inf)
+    order = np.argsort(host, kind="stable")
+    ends = np.searchsorted(host[order], np.arange(len(hosts) + 1))
+    clicks, seconds = np.zeros(len(host)), np.zeros(len(host))
+    for place, log in logs.items():
+        rows = order[ends[place] : ends[place + 1]]
+        clicks[rows] = np.ldexp(pages.clicks[rows], np.clip(pages.week[rows] - week, -1000, 0))
+        seconds[rows] = log.faded_seconds(since[rows], week)
+    return request_rates(clicks, seconds, host, len(hosts))
+
+
+def importances_of(pages: PageClicks, rates: Rates | None, importance: str) -> tuple[FloatArray, int]:
+    """Importances of pages for which nobody has given any, and where they come from."""
+    if rates is not None:
+        return rates.page, BY_CLICKS
+    if importance == "links" and pages.in_links.any():
+        return (1.0 + pages.in_links) / (1.0 + pages.in_links.mean()), BY_LINKS
+    return np.ones(len(pages.page_id)), ASSUMED
+
+
+def write_changed(
+    store: Store,
+    spider: str,
+    pages: PageClicks,
+    importances: FloatArray,
+    origin: int,
+    given: Importances | None,
+) -> int:
+    """Write importances that are others now; what was *given* to beginnings of addresses counts more."""
+    values, origins = importances.copy(), np.full(len(importances), origin)
+    if given is not None:
+        order = np.argsort(pages.page_id)
+        with store.reading() as connection:
+            for rows in estimate_rows.urls_of(connection, spider):
+                by_rule = [(page_id, given.by_beginning(url)) for page_id, url in rows]
+                found = [(page_id, value) for page_id, value in by_rule if value is not None]
+                ids = np.array([page_id for page_id, _ in found], np.int64)
+                place = order[np.searchsorted(pages.page_id, ids, sorter=order)]
+                values[place], origins[place] = [value for _, value in found], BY_RULE
+    differs = np.abs(values - pages.importance) > _NEARLY * pages.importance
+    # What is fetched for its links only has an importance of 0.
+    may_differ = (pages.importance_from != GIVEN) & (pages.importance > 0)
+    changed = np.flatnonzero((differs | (origins != pages.importance_from)) & may_differ)
+    for start in range(0, len(changed), _AT_ONCE):
+        part = changed[start : start + _AT_ONCE]
+        columns = (pages.page_id[part], values[part], origins[part])
+        with store.writing() as connection:
+            write_importances(connection, zip(*(column.tolist() for column in columns), strict=True))
+    return len(changed)
+
+
+def importance_groups(pages: PageClicks, rates: Rates | None, names: dict[int, str]) -> dict[str, bytes]:
+    """Importances of pages that come: the mean of their host, or of all."""
+    if rates is None:
+        return {}
+    groups = {group_name("importance", ()): _RATE.pack(PESSIMISM * rates.mean)}
+    for host_id, rate in zip(np.unique(pages.host_id).tolist(), rates.host.tolist(), strict=True):
+        groups[group_name("importance", (names[host_id],))] = _RATE.pack(rate)
+    return groups

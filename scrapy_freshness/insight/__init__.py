@@ -1,0 +1,1 @@
+"""What a person wants to know of a crawl, by the rules that the crawl itself follows."""

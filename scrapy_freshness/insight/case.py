@@ -1,0 +1,94 @@
+"""The case of one page: all that decides when it is visited, from the database."""
+
+import math
+
+import numpy as np
+
+from scrapy_freshness.config import Config
+from scrapy_freshness.insight.outlook import Outlook, Terms
+from scrapy_freshness.insight.reasons import DAY_SECONDS, Case, MoreOften
+from scrapy_freshness.insight.rows import columns_of, row_of
+from scrapy_freshness.model import PageRecord, PageStatus
+from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.storage.inspection import crawling
+from scrapy_freshness.storage.store import Store
+
+#: The terms of a spider's crawl and the outlook on all of its pages.
+Others = tuple[Terms, Outlook]
+
+#: Pages from which the effect of another budget is told.
+_SAMPLE = 5_000
+
+
+def case_of(
+    store: Store, config: Config, record: PageRecord, spider: str, now: float, others: Others | None = None
+) -> Case:
+    """All that decides when a page is visited; without *others*, they are read from the database."""
+    terms, everyone = others or _others(store, config, spider, now)
+    page = Outlook(terms, columns_of([row_of(record, spider)], {record.page_id: record.beliefs}), now)
+    value = float(page.values()[0])
+    is_ranked = record.status in (PageStatus.NEW, PageStatus.ACTIVE)
+    rivals = everyone.competing_values()
+    hosts = Hosts(config.backoff_seconds, config.backoff_max_seconds)
+    hosts.load(store.load_hosts())
+    host = hosts.record(record.host)
+    return Case(
+        url=record.url,
+        spider=spider,
+        is_running=spider in crawling(store),
+        status=record.status.name.lower(),
+        http_status=record.http_status,
+        policy=terms.policy.name,
+        budget_per_second=terms.budget_per_second,
+        price=terms.price,
+        min_interval_seconds=terms.min_interval,
+        importance=record.importance,
+        is_compared=bool(record.history) and record.change_rate_low > 0,
+        change_rate=record.change_rate or terms.prior["change_rate"],
+        change_rate_low=record.change_rate_low,
+        change_rate_high=record.change_rate_high,
+        visits=record.visits,
+        changes=record.changes,
+        failures=record.failures,
+        last_visit_at=record.last_visit_at,
+        not_before=record.not_before,
+        freshness=float(page.freshness()[0]),
+        value=value,
+        highest_value=float(page.values_after(math.inf)[0]),
+        rank=1 + int(np.count_nonzero(rivals > value)) if is_ranked else None,
+        ranked_pages=len(rivals),
+        interval_seconds=float(page.intervals(terms.price)[0]),
+        next_visit_at=float(page.next_visits()[0]),
+        host=record.host,
+        host_blocked_until=host.blocked_until,
+        host_failures=host.failures,
+        host_audits=host.audits,
+        host_false_not_modified=host.false_not_modified,
+        host_is_honest=hosts.is_honest(record.host),
+        pinned_seconds=record.pinned_seconds,
+        more_often=_more_often(everyone, page, terms) if _may_be_helped(record) else None,
+    )
+
+
+def _others(store: Store, config: Config, spider: str, now: float) -> Others:
+    terms = Terms.of(store, config, spider)
+    return terms, Outlook(terms, store.load_pages(spider), now)
+
+
+def _may_be_helped(record: PageRecord) -> bool:
+    """Whether a bigger budget would bring more visits."""
+    return record.status is PageStatus.ACTIVE and record.pinned_seconds is None
+
+
+def _more_often(everyone: Outlook, page: Outlook, terms: Terms) -> MoreOften | None:
+    """The budget at which a page would be visited daily, or twice as often if that is more."""
+    some = everyone.sample(_SAMPLE)
+    wanted = min(DAY_SECONDS, float(page.intervals(terms.price)[0]) / 2)
+    visits = some.visits_per_second(terms.price)
+    if wanted < terms.min_interval or terms.price <= 0 or visits == 0:
+        return None
+    # What the present budget buys at the present price tells how much goes to retries, robots.txt, ...
+    more_visits = some.visits_per_second(float(page.values_after(wanted)[0]))
+    return MoreOften(
+        interval_seconds=wanted, budget_per_second=terms.budget_per_second * more_visits / visits
+    )

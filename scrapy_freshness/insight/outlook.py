@@ -1,0 +1,183 @@
+"""What the policy in force thinks of pages: their value now, the price, and when they are visited next.
+
+The same table, the same value model and the same function as in the crawl's planner, on the columns that
+the database has now.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_freshness.config import Config
+from scrapy_freshness.model import PageColumns, PageStatus
+from scrapy_freshness.planning.frontier import Frontier
+from scrapy_freshness.planning.learners import learner_of
+from scrapy_freshness.planning.planner import UNKNOWN_PAGE
+from scrapy_freshness.planning.policy import Policy, PolicyOptions, policy_named
+from scrapy_freshness.planning.price import long_run_price
+from scrapy_freshness.planning.table import PageTable
+from scrapy_freshness.storage.page_reports import PageFilter, count_pages
+from scrapy_freshness.storage.store import Store
+from scrapy_freshness.value.contract import Beliefs, FloatArray
+from scrapy_freshness.value.pins import WithPins
+from scrapy_freshness.value.polls import WithPolls, is_polled
+
+#: Not at their place any more: looked at again at a time of their own.
+_LEFT = (PageStatus.GONE, PageStatus.MOVED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """On what terms the crawl of one spider visits pages."""
+
+    policy: Policy
+    budget_per_second: float
+    price: float  #: the value from which on pages are visited
+    min_interval: float  #: seconds between two visits of a page at least
+    prior: Mapping[str, float]  #: what is believed of pages that were not visited yet
+    blocked_until: Mapping[str, float]  #: of hosts
+    usual_wait: float = 1.0  #: seconds in which as many pages are visited as are known
+
+    @classmethod
+    def of(cls, store: Store, config: Config, spider: str) -> Self:
+        """Policy, budget and price of the spider's last crawl; of the settings if there was none."""
+        state = store.load_state(spider)
+        policy = policy_named(state.policy if state else config.policy, PolicyOptions.of(config))
+        learner = learner_of(policy, config)
+        learner.restore(store.load_groups(spider))
+        budget = state.budget_per_second if state else config.budget_per_second
+        terms = cls(
+            policy=policy,
+            budget_per_second=budget,
+            price=state.price if state else 0.0,
+            min_interval=config.min_interval_seconds,
+            prior=learner.prior(UNKNOWN_PAGE),
+            blocked_until={host.host: host.blocked_until for host in store.load_hosts()},
+            usual_wait=max(count_pages(store, PageFilter(spider=spider)), 1) / budget,
+        )
+        if terms.price > 0:
+            return terms
+        return replace(terms, price=Outlook(terms, store.load_pages(spider), now=0.0).long_run_price())
+
+
+class Outlook:
+    """How some pages of one spider look to its policy at a time; arrays with one element a page."""
+
+    def __init__(self, terms: Terms, columns: PageColumns, now: float) -> None:
+        self._terms, self._columns, self._now = terms, columns, now
+        self._table = PageTable(terms.policy.model.needs)
+        self._table.load(columns, now, terms.prior)
+        self._table.usual_wait, self._table.usual_value = terms.usual_wait, terms.price
+        self._model = WithPins(WithPolls(terms.policy.model))
+        self._beliefs = self._table.beliefs(slice(len(self._table)))
+        self.elapsed = np.maximum(now - columns.last_visit_at, 0.0)  #: nan where never visited
+
+    def values(self) -> FloatArray:
+        """Value of visiting each page now; nan for pages that wait for something else than their value."""
+        return self._values
+
+    @cached_property
+    def _values(self) -> FloatArray:
+        terms, columns = self._terms, self._columns
+        frontier = Frontier(self._table, self._model, terms.policy.pacing.floor, terms.min_interval)
+        frontier.price = terms.price
+        waits = columns.status == PageStatus.SUSPENDED
+        waits |= np.isin(columns.status, _LEFT) & (columns.not_before > self._now)
+        return np.where(waits, np.nan, frontier.values(np.arange(len(self._table)), self._now))
+
+    def values_after(self, seconds: float) -> FloatArray:
+        """Value of visiting each page some time after its last visit."""
+        return self._model.value(self._beliefs, np.full(len(self._table), seconds))
+
+    def competing_values(self) -> FloatArray:
+        """Values of the pages that compete for visits: new ones, and those that have a copy."""
+        return self._values[np.isin(self._columns.status, (PageStatus.NEW, PageStatus.ACTIVE))]
+
+    def freshness(self) -> FloatArray:
+        """Expected freshness of each page's copy now; 0 where there is none."""
+        return self._freshness
+
+    @property
+    def has_copy(self) -> NDArray[np.bool_]:
+        """Which pages have a copy that is kept fresh; sitemaps and feeds are none."""
+        has_copy: NDArray[np.bool_] = (self._columns.status == PageStatus.ACTIVE) & ~is_polled(self._beliefs)
+        return has_copy
+
+    def mean_freshness(self) -> float | None:
+        """Mean freshness of the copies now, weighted by importance; None without any."""
+        weights = self._columns.importance[self.has_copy].astype(np.float64)
+        if not weights.sum() > 0:
+            return None
+        with np.errstate(invalid="ignore"):  # of an importance too large for its column
+            return float(np.average(self.freshness()[self.has_copy], weights=weights))
+
+    def sample(self, most: int) -> "Outlook":
+        """The outlook on at most so many of the pages, evenly chosen."""
+        step = -(-len(self._table) // most) if most else 1
+        return (
+            self
+            if step <= 1
+            else Outlook(self._terms, some_of(self._columns, slice(None, None, step)), self._now)
+        )
+
+    @property
+    def beliefs(self) -> Beliefs:
+        """What is believed of the pages."""
+        return self._beliefs
+
+    @cached_property
+    def _freshness(self) -> FloatArray:
+        has_copy = ~np.isnan(self.elapsed)
+        fresh = self._model.freshness(self._beliefs, np.where(has_copy, self.elapsed, 0.0))
+        return np.where(has_copy, fresh, 0.0)
+
+    def intervals(self, price: float) -> FloatArray:
+        """Seconds between the visits of each page in the long run at a price; inf if it has none."""
+        least = self._terms.min_interval
+        if price <= 0:
+            pinned = self._columns.pinned_seconds
+            return np.full(len(self._table), least) if pinned is None else np.fmax(pinned, least)
+        seconds = self._model.elapsed_at(self._beliefs, price)
+        if self._table.has_polled:  # what brings nothing is polled all the same, after some time
+            patience = self._table.patience_seconds[: len(self._table)]
+            seconds = np.where(is_polled(self._beliefs), np.minimum(seconds, patience), seconds)
+        return np.maximum(seconds, least)
+
+    def next_visits(self) -> FloatArray:
+        """When each page is visited next if nothing happens; in the past if it is due, inf if never."""
+        columns = self._columns
+        times = np.minimum(columns.last_visit_at, self._now) + self.intervals(self._terms.price)
+        times = np.where(np.isnan(times), columns.discovered_at, times)
+        times = np.where(np.isin(columns.status, _LEFT), columns.not_before, times)
+        times[columns.status == PageStatus.SUSPENDED] = np.inf
+        blocked = np.array([self._terms.blocked_until.get(host, 0.0) for host in columns.hosts])
+        if len(times):
+            times = np.maximum(times, blocked[columns.host])
+        return np.maximum(times, columns.not_before)
+
+    def visits_per_second(self, price: float) -> float:
+        """How many visits the pages with a copy take together in the long run at a price."""
+        intervals = self.intervals(price)[self._columns.status == PageStatus.ACTIVE]
+        return float(np.sum(1 / np.maximum(intervals, 1e-9)))
+
+    def long_run_price(self) -> float:
+        """Price at which the budget is spent in the long run, as the planner has it at its start."""
+        terms = self._terms
+        return long_run_price(
+            self._model, self._table, terms.budget_per_second, min_interval=terms.min_interval
+        )
+
+
+def some_of(columns: PageColumns, rows: Any) -> PageColumns:
+    """Some of the pages: a slice, a mask or an array of positions."""
+    chosen = {
+        field.name: getattr(columns, field.name)[rows]
+        for field in fields(columns)
+        if field.name not in ("hosts", "beliefs") and getattr(columns, field.name) is not None
+    }
+    beliefs = {name: column[rows] for name, column in columns.beliefs.items()}
+    return PageColumns(hosts=columns.hosts, beliefs=beliefs, **chosen)

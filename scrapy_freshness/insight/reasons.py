@@ -1,0 +1,207 @@
+"""Why a page is visited when it is, in sentences."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scrapy_freshness.config import setting_name
+from scrapy_freshness.insight.human import (
+    count,
+    duration,
+    every,
+    moment,
+    number,
+    rate,
+    relative,
+    share,
+    span,
+)
+
+DAY_SECONDS = 86400.0
+
+#: An estimate whose interval is this wide (high / low) is called rough.
+_ROUGH = 8.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoreOften:
+    """What it would take to visit a page more often."""
+
+    interval_seconds: float
+    budget_per_second: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """All that decides when a page is visited."""
+
+    url: str
+    spider: str
+    is_running: bool  #: whether the spider crawls now
+    status: str
+    http_status: int | None
+    policy: str
+    budget_per_second: float
+    price: float
+    min_interval_seconds: float
+    importance: float
+    is_compared: bool  #: whether two versions of the page have been compared
+    change_rate: float
+    change_rate_low: float
+    change_rate_high: float
+    visits: int
+    changes: int
+    failures: int  #: visits that failed in a row
+    last_visit_at: float | None
+    not_before: float
+    freshness: float
+    value: float  #: nan if the page waits for something else than its value
+    highest_value: float  #: of a visit, however old the copy
+    rank: int | None
+    ranked_pages: int
+    interval_seconds: float  #: between visits in the long run; inf if there are none at this price
+    next_visit_at: float
+    host: str
+    host_blocked_until: float
+    host_failures: int
+    host_audits: int
+    host_false_not_modified: int
+    host_is_honest: bool
+    pinned_seconds: float | None  #: interval that somebody has pinned
+    more_often: MoreOften | None
+
+    @property
+    def is_ever_visited(self) -> bool:
+        """Whether the page is ever worth a second visit at the present price."""
+        return self.interval_seconds < math.inf
+
+
+def sentences(case: Case, now: float) -> list[str]:
+    """The case of a page in words."""
+    return [
+        *_standing(case),
+        *_beliefs(case, now),
+        *_pin(case),
+        *_worth(case),
+        *_obstacles(case, now),
+        *_next_visit(case, now),
+        *_remedy(case),
+    ]
+
+
+def _standing(case: Case) -> Iterator[str]:
+    answer = f" (HTTP {case.http_status})" if case.http_status else ""
+    if case.status == "new":
+        yield "It has never been fetched."
+    elif case.status == "gone":
+        yield (
+            f"It is gone{answer}: it is looked at again after a while, twice as late each time "
+            "that it is still gone."
+        )
+    elif case.status == "suspended":
+        yield "Its callback is no method of the spider any more: it waits until the spider yields it again."
+    elif case.status == "moved":
+        yield (
+            f"It redirects for good{answer} to a page of its own: it is looked at again after a while, twice "
+            "as late each time that it still does."
+        )
+
+
+def _beliefs(case: Case, now: float) -> Iterator[str]:
+    if case.status != "active":
+        return
+    if not case.is_compared:
+        yield (
+            "How often it changes is not known before its second visit; "
+            f"{every(case.change_rate)} is assumed."
+        )
+    else:
+        low, high = 1 / case.change_rate_high, 1 / case.change_rate_low
+        rough = ", still a rough guess" if high / low > _ROUGH else ""
+        yield (
+            f"It changes about {every(case.change_rate)} (90 % interval: {span(low, high)}{rough}), "
+            f"judging by {count(case.changes, 'change')} found in {count(case.visits, 'visit')}."
+        )
+    yield (
+        f"It was last visited {relative(case.last_visit_at, now)}; the copy is still current with a "
+        f"probability of {share(case.freshness)}."
+    )
+
+
+def _pin(case: Case) -> Iterator[str]:
+    if case.pinned_seconds is not None:
+        yield (
+            f"Its interval is pinned to {duration(case.pinned_seconds)}: it is visited as often, before all "
+            "others and whatever a visit is worth. `scrapy freshness pin URL --off` lets it loose."
+        )
+
+
+def _worth(case: Case) -> Iterator[str]:
+    if case.rank is None or case.pinned_seconds is not None:
+        return
+    missing = "not enough yet" if case.is_ever_visited else "not enough"
+    enough = "enough" if case.value >= case.price else missing
+    yield (
+        f"A visit now is worth {number(case.value)}, and the price of a visit is {number(case.price)}: "
+        f"{enough}."
+    )
+    ahead = "No page is" if case.rank == 1 else f"{case.rank - 1:,} of {case.ranked_pages:,} pages are"
+    yield f"{ahead} worth more."
+
+
+def _obstacles(case: Case, now: float) -> Iterator[str]:
+    if case.failures and case.not_before > now and case.status in ("new", "active"):
+        answer = f", the last with HTTP {case.http_status}" if case.http_status else ""
+        yield (
+            f"The last {count(case.failures, 'visit')} failed{answer}; the next may begin "
+            f"{_when(case.not_before, now)}."
+        )
+    if case.host_blocked_until > now:
+        yield (
+            f"Its host {case.host} is in back-off after {count(case.host_failures, 'refusal')} in a row, "
+            f"which ends {_when(case.host_blocked_until, now)}."
+        )
+    if not case.host_is_honest:
+        yield (
+            f"The host's answers “not modified” are not believed: {case.host_false_not_modified:,} of "
+            f"{case.host_audits:,} that were checked were false. The page is nearly always fetched in full."
+        )
+
+
+def _next_visit(case: Case, now: float) -> Iterator[str]:
+    if case.status == "suspended":
+        return
+    if case.status == "active" and not case.is_ever_visited:
+        yield (
+            "At this price it is never visited: it changes so often that a visit is worth at most "
+            f"{number(case.highest_value)}, however old the copy."
+        )
+    elif case.next_visit_at > now:
+        yield f"The next visit is expected {_when(case.next_visit_at, now)}{_rhythm(case)}."
+    elif case.is_running:
+        yield f"It is due, and visited as soon as the budget and its host have room{_rhythm(case)}."
+    else:
+        yield f"It is due{_rhythm(case)}."
+    if not case.is_running:
+        yield f"But the spider {case.spider} is not running: nothing is visited until it is."
+
+
+def _rhythm(case: Case) -> str:
+    if case.status != "active" or not case.is_ever_visited:
+        return ""
+    return f"; in the long run it is visited every {duration(case.interval_seconds)}"
+
+
+def _remedy(case: Case) -> Iterator[str]:
+    if case.more_often is not None:
+        yield (
+            f"It would be visited every {duration(case.more_often.interval_seconds)} at a budget of about "
+            f"{rate(case.more_often.budget_per_second)} instead of {rate(case.budget_per_second)}."
+        )
+    elif case.status == "active" and case.interval_seconds <= 2 * case.min_interval_seconds:
+        name = setting_name("min_interval_seconds")
+        yield f"{name} allows at most one visit every {duration(case.min_interval_seconds)}."
+
+
+def _when(time: float, now: float) -> str:
+    return f"{relative(time, now)} ({moment(time)})"

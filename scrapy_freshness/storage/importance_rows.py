@@ -1,0 +1,76 @@
+"""Importances that somebody has given, for pages that are known and for those that come."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from sqlalchemy import Connection, delete, func, select
+
+from scrapy_freshness.storage.bulk import BulkSelect, BulkUpdate, upsert
+from scrapy_freshness.storage.rows import clean, number
+from scrapy_freshness.storage.schema import importance_rule, page, revision, spider
+
+#: Where the importance of a page comes from, as kept in ``page.importance_from``.
+ASSUMED, BY_CLICKS, BY_LINKS, BY_RULE, GIVEN = range(5)
+#: Rules that are kept, at the most; they are in the memory of every crawl.
+MOST_RULES = 100_000
+
+
+class ImportanceRule(NamedTuple):
+    """An importance for an address that no page has, or for all that begin so."""
+
+    fingerprint: int  #: of the address or of its beginning
+    is_prefix: bool
+    url: str
+    importance: float
+
+
+_select_pages = BulkSelect(select(page.c.page_id, page.c.fingerprint), page.c.fingerprint)
+_set_importance = BulkUpdate(page, "page_id", ["importance", "importance_from"])
+_upsert_rules = upsert(
+    importance_rule, importance_rule.c.keys(), ["fingerprint"], ["importance = excluded.importance"]
+)
+_upsert_revision = upsert(revision, ["spider_id", "number"], ["spider_id"], ["number = revision.number + 1"])
+
+
+def give_importances(connection: Connection, rules: Mapping[int, ImportanceRule]) -> tuple[int, int]:
+    """Give importances to pages, and keep those for which there is none; returns how many, and how many fit.
+
+    Beginnings of addresses are only kept: see `imports.estimates` for how they reach pages.
+    """
+    exact = {key: rule for key, rule in rules.items() if not rule.is_prefix}
+    found = _select_pages(connection, exact)
+    write_importances(connection, ((row[0], exact[row[1]].importance, GIVEN) for row in found))
+    known = {row[1] for row in found}
+    kept = [rule for key, rule in rules.items() if key not in known]
+    n_rules = connection.scalar(select(func.count()).select_from(importance_rule)) or 0
+    fitting = kept[: max(MOST_RULES - n_rules, 0)]
+    _upsert_rules(
+        connection,
+        [(key, bool(is_prefix), clean(url), number(value)) for key, is_prefix, url, value in fitting],
+    )
+    announce(connection)
+    return len(known), len(fitting)
+
+
+def write_importances(connection: Connection, rows: Iterable[tuple[int, float, int]]) -> None:
+    """Write importances of pages: page id, importance, and where it comes from."""
+    _set_importance(
+        connection, [(int(key), number(value, 1.0), int(origin)) for key, value, origin in sorted(rows)]
+    )
+
+
+def load_rules(connection: Connection) -> list[ImportanceRule]:
+    """Importances of addresses that no page had, and of all that begin so."""
+    rows = connection.execute(select(importance_rule))
+    return [ImportanceRule(row[0], bool(row[1]), row[2], row[3]) for row in rows]
+
+
+def drop_rules(connection: Connection) -> None:
+    """Forget all rules."""
+    connection.execute(delete(importance_rule))
+
+
+def announce(connection: Connection) -> None:
+    """Tell all crawls that importances or profits are others now."""
+    spiders = connection.scalars(select(spider.c.id)).all()
+    _upsert_revision(connection, [(number_, 1) for number_ in sorted(spiders)])

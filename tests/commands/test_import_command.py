@@ -1,0 +1,90 @@
+"""`scrapy freshness import`: files in, pages changed, the rest told."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from answering import Answer, answer_of
+from small_web import FAST, NEW, SLOW, fill
+from test_command_docs import ancestors, documented, paths
+
+from scrapy_freshness.model import Batch
+from scrapy_freshness.storage.store import Store
+
+
+def importances(url: str) -> dict[str, float]:
+    with Store.open_readonly(url) as store:
+        return {record.url: record.importance for record in store.load_records(range(1, 20))}
+
+
+def test_importances_reach_pages_while_a_crawl_runs(
+    database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fill(database_url)
+    file = tmp_path / "importance.csv"
+    file.write_text(f"url;importance\n{SLOW};7,5\n{FAST}#top;2\nhttp://a.example/unknown;3\nx;1\n{NEW};-1\n")
+    with Store.open(database_url) as crawl:
+        crawl.lock("news")
+        answer = answer_of("import", "importance", str(file), "--json", url=database_url, capsys=capsys)
+        record = crawl.load_records([1])[0]
+        record.importance = 1.0  # what the crawl still believes
+        crawl.save("news", Batch(pages=[record]))
+    found = importances(database_url)
+
+    assert answer.exit_code == 0
+    assert answer.json["pages"] == 2
+    assert answer.json["kept"] == 1
+    assert answer.json["files"][0]["bad"] == {"no usable URL": 1, "importance must be above 0": 1}
+    assert [each["line"] for each in answer.json["files"][0]["shown"]] == [5, 6]
+    assert (found[SLOW], found[FAST], found[NEW]) == (7.5, 2.0, 1.0)
+
+
+def test_clicks_are_told_and_believed(freshness: Callable[..., Answer], web_url: str, tmp_path: Path) -> None:
+    lines = [
+        f'10.0.0.1 - - [16/Nov/2026:{minute // 60:02}:{minute % 60:02}:00 +0000] "GET {path} HTTP/1.1" 200 5 '
+        f'"-" "{agent}"\n'
+        for minute in range(900)
+        for path, agent in (("/fast", "Firefox/140"), ("/slow", "Googlebot"), ("/nowhere", "Firefox/140"))
+    ]
+    log = tmp_path / "access.log.gz"
+    log.write_bytes(gzip.compress("".join([*lines, "garbage\n"]).encode()))
+    arguments = ("import", "clicks", str(log), "--base-url", "http://a.example", "--json")
+    answer = freshness(*arguments)
+    again = freshness(*arguments)
+    assert importances(web_url)[FAST] == pytest.approx(1 / 60, rel=0.1)
+    told = freshness(*arguments[:-1], "--again")
+
+    csv = tmp_path / "importance.csv"
+    csv.write_text("http://a.example/*,2\n")
+    given = freshness("import", "importance", str(csv), "--json").json
+    assert (given["others"], importances(web_url)[FAST]) == (6, 2.0)
+    found = set(paths(answer.json)) | set(paths(given))
+    assert {path for path in found if not ancestors(path) & documented("import")} == set()
+    assert documented("import") - set().union(*map(ancestors, found)) == set()
+
+    assert answer.json["counts"] == {
+        "by bots": 900,
+        "clicks on known pages": 900,
+        "clicks on other addresses": 900,
+    }
+    assert answer.json["files"][0]["bad"] == {"no line of an access log": 1}
+    assert answer.json["pages"] == 12
+    assert again.json["files"][0]["lines"] == again.json["pages"] == 0
+    assert "1 line could not be used: 1 no line of an access log." in told.out
+    assert "  line 2,701: no line of an access log: garbage" in told.out
+
+
+def test_trouble_is_one_line(freshness: Callable[..., Answer], tmp_path: Path) -> None:
+    file = tmp_path / "picture.png"
+    file.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    for arguments, words in [
+        ((str(tmp_path / "missing"),), "missing cannot be read: No such file"),
+        ((str(file),), "picture.png is not in a format that is known here (jsonl, csv)"),
+        ((str(file), "--format", "xml"), "there is no format xml of importance: choose one of jsonl, csv"),
+    ]:
+        answer = freshness("import", "importance", *arguments)
+
+        assert (answer.exit_code, answer.out) == (2, "")
+        assert words in answer.err
+        assert answer.err.count("\n") == 1
