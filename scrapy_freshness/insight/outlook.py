@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.model import PageColumns, PageStatus
+from scrapy_freshness.model import PageColumns, PageStatus, WaitingSignals
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import UNKNOWN_PAGE
@@ -41,6 +41,7 @@ class Terms:
     prior: Mapping[str, float]  #: what is believed of pages that were not visited yet
     blocked_until: Mapping[str, float]  #: of hosts
     usual_wait: float = 1.0  #: seconds in which as many pages are visited as are known
+    waiting: WaitingSignals | None = None  #: signals that no visit has answered; None if nobody listens
 
     @classmethod
     def of(cls, store: Store, config: Config, spider: str) -> Self:
@@ -58,6 +59,7 @@ class Terms:
             prior=learner.prior(UNKNOWN_PAGE),
             blocked_until={host.host: host.blocked_until for host in store.load_hosts()},
             usual_wait=max(count_pages(store, PageFilter(spider=spider)), 1) / budget,
+            waiting=store.load_waiting_signals(spider) if "signals" in policy.model.needs else None,
         )
         if terms.price > 0:
             return terms
@@ -72,9 +74,21 @@ class Outlook:
         self._table = PageTable(terms.policy.model.needs)
         self._table.load(columns, now, terms.prior)
         self._table.usual_wait, self._table.usual_value = terms.usual_wait, terms.price
+        if terms.waiting is not None:
+            self._hear(terms.waiting)
         self._model = WithPins(WithPolls(terms.policy.model))
         self._beliefs = self._table.beliefs(slice(len(self._table)))
         self.elapsed = np.maximum(now - columns.last_visit_at, 0.0)  #: nan where never visited
+
+    def _hear(self, waiting: WaitingSignals) -> None:
+        """Signals of those of the pages that have a copy."""
+        known = self._columns.page_id
+        order = np.argsort(known)
+        places = np.searchsorted(known, waiting.page_id, sorter=order)
+        is_there = np.isin(waiting.page_id, known[~np.isnan(self._columns.last_visit_at)])
+        rows, sources = order[places[is_there]], waiting.source[is_there].astype(np.intp)
+        if len(rows):
+            self._table.hear(rows, sources, np.zeros(len(rows), np.bool_), np.zeros(len(rows)))
 
     def values(self) -> FloatArray:
         """Value of visiting each page now; nan for pages that wait for something else than their value."""
