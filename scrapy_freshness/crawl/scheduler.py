@@ -273,6 +273,8 @@ class FreshnessScheduler(BaseScheduler):
         now = self._freshness.clock.now()
         fingerprint = self._freshness.fingerprint(request)
         row = self._planner.row_of(fingerprint)
+        if self._asking is not None:
+            self._asking.shown.add(fingerprint)
         asked_for = row is None or request.dont_filter or self._planner.status_of(row) is PageStatus.SUSPENDED
         asked_for = asked_for or (row is not None and self._planner.is_polled(row))
         if not asked_for:
@@ -303,6 +305,7 @@ class FreshnessScheduler(BaseScheduler):
         found_on = None
         if self._asking is not None:
             self._asking.new_links += 1
+            self._asking.found.add(fingerprint)
             inherited = inherited_beliefs(self._asking.visit.record)
             found_on = showed_first(self._asking.visit.record)
         page = PageRecord(
