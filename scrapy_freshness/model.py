@@ -306,6 +306,8 @@ class ImportProgress:
     is_done: bool = False  #: whether its end was reached
     started_at: float = 0.0
     updated_at: float = 0.0
+    saved_position: int = 0  #: the position as it was written last
+    alike: int = 0  #: other imports of files that begin so, as far as known when this one began
 
 
 @dataclass(slots=True, kw_only=True)
@@ -323,9 +325,10 @@ class Batch:
     wishes: dict[int, tuple[float, str]] = field(default_factory=dict)  #: id -> when granted, and the outcome
     maps: TermMaps | None = None
     freshness: list[FreshnessRecord] = field(default_factory=list)
+    links: dict[int, int] = field(default_factory=dict)  #: page id -> further pages that link to it
     state: CrawlState | None = None
 
     def __bool__(self) -> bool:
         known = self.pages or self.hosts or self.groups or self.sources or self.subscriptions
-        counted = self.visits or self.signals or self.fetches or self.freshness
+        counted = self.visits or self.signals or self.fetches or self.freshness or self.links
         return bool(known or counted or self.wishes or self.maps)

@@ -52,6 +52,8 @@ SETTINGS = {
     "participation": ([("0", False)], ["maybe"]),
     "profit": ([(2, 2.0)], [0, -1]),
     "profit_life_seconds": ([("6h", 21600.0)], [0, "x"]),
+    "importance": ([("links", "links"), ("equal", "equal")], ["votes", True]),
+    "log_push_seconds": ([("5min", 300.0)], [0, "x"]),
     "reprice_seconds": ([("5min", 300.0)], [0, "x"]),
     "query_scoring": ([("in-links", "in-links")], [5]),
     "query_importance": ([("1", True)], ["some"]),

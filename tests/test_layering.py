@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "storage": GROUND,
     "imports": GROUND | {"content", "signals", "estimation", "storage", "planning"},
     "crawl": GROUND | PURE | {"planning", "storage", "imports"},
-    "insight": GROUND | PURE | {"planning", "storage"},
+    "insight": GROUND | PURE | {"planning", "simulator", "storage"},
     "dashboard": GROUND | PURE | {"planning", "simulator", "storage", "insight"},
     "commands": GROUND
     | PURE

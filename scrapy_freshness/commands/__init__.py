@@ -28,6 +28,7 @@ SUBCOMMANDS = {
     "queries": "what searchers ask for, and what they may miss",
     "search": "search the crawled copy",
     "signals": "sitemaps, feeds and pings, and how true they were",
+    "dashboard": "web pages that show how the crawl does, and why",
     "settings": "reference of all settings",
     "import": "take over clicks, importances and queries from files",
     "db": "upgrade or check the database, rename a spider in it",

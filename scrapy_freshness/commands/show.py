@@ -59,7 +59,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
             noticed = searchers_view(store, context.config, record, spiders[record.page_id])
             known = {"hourly_changes": hourly_changes(visits), "wishes": wishes, "searchers": noticed}
             pages.append(page | known)
-        assess(pages, partial(Terms.of, store, context.config), now)
+        assess(store, pages, partial(Terms.of, store, context.config), now)
     if context.as_json:
         context.print_json({"now": now, "pages": pages})
         return

@@ -294,6 +294,7 @@ class Freshness:
 
     def discover(self, page: PageRecord, now: float) -> PageRecord:
         """Add a page to those that are kept fresh."""
+        # A page that is fetched for its links only has an importance of 0.
         page.importance *= self.lessons.importances.of(page.fingerprint, page.url, page.host)
         record = self.planner.discover(page, now)
         self.journal.remember(record)

@@ -147,6 +147,10 @@ class Journal:
         key = int(now // 60), kind
         self._unsaved.fetches[key] = self._unsaved.fetches.get(key, 0) + 1
 
+    def count_link(self, page_id: int) -> None:
+        """Count a further page that links to a page."""
+        self._unsaved.links[page_id] = self._unsaved.links.get(page_id, 0) + 1
+
     def remember(self, record: PageRecord) -> None:
         """Keep a record in memory, in place of the one that was used longest ago."""
         self._cache.pop(record.page_id, None)
@@ -254,6 +258,7 @@ class Journal:
             groups=batch.groups | since.groups,
             sources=batch.sources + since.sources,
             signals=batch.signals + since.signals,
+            links=dict(Counter(batch.links) + Counter(since.links)),
             freshness=batch.freshness + since.freshness,
             subscriptions=batch.subscriptions | since.subscriptions,
             wishes=batch.wishes | since.wishes,

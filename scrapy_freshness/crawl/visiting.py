@@ -55,6 +55,7 @@ class PageVisit:
     unfinished_items: int = 0
     terms: ReadTerms | None = None  #: of the content, if it was read for what searchers ask for
     links: set[int] | None = None  #: fingerprints of what the callback asked for, if scores count links
+    linked: set[int] = field(default_factory=set)  #: fingerprints of pages that the callback asked for
     new_links: int = 0  #: pages never seen before that the callback asked for
     #: Yielded by the callback, not with the scheduler yet; weak, as another component may drop them.
     coming: "WeakSet[Request]" = field(default_factory=WeakSet)

@@ -6,7 +6,7 @@ from dataclasses import astuple
 from sqlalchemy import Connection, Table, bindparam, delete, func, select, text, update
 
 from scrapy_freshness.model import Batch, CrawlState, PageRecord, Subscription, VisitRecord
-from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, replacing, upsert
+from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, BulkUpdate, replacing, upsert
 from scrapy_freshness.storage.query_rows import write_maps
 from scrapy_freshness.storage.rows import (
     clean,
@@ -60,6 +60,7 @@ _upsert_subscriptions = upsert(
     subscription, subscription.c.keys(), ["token"], replacing(subscription.c.keys()[2:])
 )
 _delete_subscription = delete(subscription).where(subscription.c.token == bindparam("ended"))
+_add_links = BulkUpdate(page, "page_id", ["in_links"], adds=True)
 _insert_visits = BulkInsert(visit, visit.c.keys())
 _count_visits = upsert(
     visit_count,
@@ -110,7 +111,8 @@ class BatchWriter:
             known = {row[0]: (row[1], row[2]) for row in _select_pages(connection, map(int, page_ids))}
             last_visits = _log_visits(connection, batch.visits, known)
             self._write_pages(connection, spider_id, pages, known, last_visits)
-            write_signals(connection, batch)
+            _add_links(connection, sorted(batch.links.items()))
+            write_signals(connection, spider_id, batch)
             _count(connection, spider_id, batch)
             groups = {clean(name): state for name, state in batch.groups.items()}
             upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
