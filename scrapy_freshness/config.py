@@ -155,9 +155,9 @@ class Config:
         "Policies echo-*, holistic: whether sources and new pages must pay for their fetches.",
     )
     profit: float = setting(
-        0.0,
+        1.0,
         amount,
-        "Policies echo-*, holistic: requests that a page of a source meets if fetched at once; 0: 1/s.",
+        "Policies echo-*, holistic: importance of a page of a source while it is new; 1: that of any page.",
     )
     profit_life_seconds: float = setting(
         "1d", duration, "Policies echo-*, holistic: mean life of these requests.", name="PROFIT_LIFE"
@@ -376,6 +376,7 @@ class Config:
             self._check(name, getattr(self, name) > 0, "above 0")
         for name in ("longevity_risk", "longevity_learning"):
             self._check(name, getattr(self, name) >= 1, "at least 1", "")
+        self._check("profit", self.profit > 0, "above 0", "")
         self._check("crawl_cost", self.crawl_cost > 0, "above 0", "")
         self._check("stale_risk", self.stale_risk < 1, "below 1", "")
         self._check("ping_lease_seconds", self.ping_lease_seconds >= 1, "at least 1")

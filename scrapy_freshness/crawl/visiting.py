@@ -14,10 +14,10 @@ from scrapy.http import Response
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.crawl import signals
 from scrapy_freshness.crawl.errands import Errands
-from scrapy_freshness.model import Outcome, PageRecord, PageStatus
+from scrapy_freshness.model import Outcome, PageKind, PageRecord, PageStatus
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.visits import Report, Visit, was_honest
-from scrapy_freshness.planning.young_links import NOTHING_FOUND, Staying
+from scrapy_freshness.planning.young_links import NOTHING_FOUND, Staying, YoungLinks
 from scrapy_freshness.search.asked import ReadTerms
 from scrapy_freshness.sources.links import Shown
 
@@ -57,12 +57,10 @@ class PageVisit:
     target: PageRecord | None = None  #: where the page has moved for good
     unfinished_items: int = 0
     terms: ReadTerms | None = None  #: of the content, if it was read for what searchers ask for
-    links: set[int] | None = None  #: fingerprints of what the callback asked for, if scores count links
     linked: set[int] = field(default_factory=set)  #: fingerprints of pages that the callback asked for
     new_links: int = 0  #: pages never seen before that the callback asked for
-    shown: list[Shown] | None = (
-        None  #: links of a hub, read off its answer; None if there is nothing to look at
-    )
+    found: set[int] = field(default_factory=set)  #: those of them that were never seen before
+    shown: list[Shown] | None = None  #: links of a hub, read off its answer; None if they were not
     is_taking_links: bool = False  #: they are being looked at
     staying: Staying = NOTHING_FOUND  #: of the links that were new at the poll before
     found_links: int = 0  #: those of them that are new pages, and that the callback has not asked for
@@ -136,6 +134,8 @@ def visit_under_way(request: Request | None) -> PageVisit | None:
 class LinkTaker(Protocol):
     """What visits need of `hubs.Hubs`."""
 
+    is_on: bool  #: whether links are read off hubs
+
     def take(self, page: PageVisit, report: Report) -> None:
         """Look at the links of a page, then close its visit."""
         ...
@@ -169,7 +169,17 @@ class Visits:
         self._clock = clock
         self._errands = errands
         self.ended: Callable[[Visit, str], None] = lambda visit, outcome: None  #: hears how every visit ends
+        self._young_links = YoungLinks()
         self._waiting: set[PageVisit] = set()  #: whose callback has ended, but not all that it yielded
+
+    def _staying(self, page: PageVisit, report: Report) -> Staying:
+        """Whether a source still shows what its last poll has found; nobody knows if the spider failed."""
+        source = page.visit.record.page_id
+        if report.callback_failed:
+            return NOTHING_FOUND
+        if page.linked:
+            return self._young_links.polled(source, page.linked, page.found)
+        return self._young_links.unchanged(source)
 
     def close(self, page: PageVisit, report: Report) -> None:
         """Close a visit, unless it is closed already."""
@@ -181,6 +191,9 @@ class Visits:
         if page.is_open:
             self.hubs.ending(page, report)
             self._measure(page, report)
+        is_source = page.visit.record.kind is PageKind.SOURCE
+        if is_source and report.outcome.saw_content and not self.hubs.is_on:  # who knows all links
+            report.staying = self._staying(page, report)
         report.is_unfinished = bool(page.coming) or self._errands.is_waiting(page.visit.record.page_id)
         if not self._planner.end_visit(page.visit, report):
             return

@@ -33,6 +33,8 @@ RANGES: dict[str, tuple[str, float, int]] = {
     "7d": ("week", 7 * 86400.0, 120),
     "30d": ("month", 30 * 86400.0, 720),
 }
+#: The minutes of longer ranges, in seconds, are not added up anew at every look.
+_LONG = 86400.0
 #: How visits end, in the words of the chart, and its colours.
 OUTCOMES = {
     "changed": "c3",
@@ -165,12 +167,12 @@ def _worst(sight: Any) -> list[HostWaste]:
     ]
 
 
-def _charts(asked: Asked, span: str) -> dict[str, Any]:
+def _history(
+    asked: Asked, since: float, minutes: int
+) -> tuple[list[live_reports.FreshnessPoint], dict[float, dict[str, int]], dict[float, dict[str, int]]]:
+    """Freshness, visits and fetches since a time, by spans of so many minutes."""
     assert asked.spider is not None
-    store, sight = asked.desk.store, asked.sight
-    _, seconds, minutes = RANGES[span]
-    bar = 60.0 * minutes
-    since = (asked.now - seconds) // bar * bar
+    store = asked.desk.store
     points = live_reports.freshness_history(store, asked.spider, since, minutes)
     visits: dict[float, dict[str, int]] = {}
     for at, outcomes in live_reports.outcome_history(store, asked.spider, since, minutes).items():
@@ -182,6 +184,21 @@ def _charts(asked: Asked, span: str) -> dict[str, Any]:
         at: {FETCHES.get(kind, FETCHES["other"])[0]: many for kind, many in kinds.items()}
         for at, kinds in live_reports.fetch_history(store, asked.spider, since, minutes).items()
     }
+    return points, visits, fetches
+
+
+def _charts(asked: Asked, span: str) -> dict[str, Any]:
+    assert asked.spider is not None
+    sight = asked.sight
+    _, seconds, minutes = RANGES[span]
+    bar = 60.0 * minutes
+    since = (asked.now - seconds) // bar * bar
+    if seconds > _LONG:
+        points, visits, fetches = asked.desk.remembered.answer(
+            ("history", asked.spider, since, minutes), lambda: _history(asked, since, minutes), soonest=60.0
+        )
+    else:
+        points, visits, fetches = _history(asked, since, minutes)
     budget = sight.terms.budget_per_second
     columns = sight.census.columns
     copies = sight.has_copy
