@@ -5,18 +5,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_FLAGS := --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint benchmarks clean
+.PHONY: demo test lint chromium benchmarks clean
 
 demo: $(VENV)/.ready
 	$(BIN)/python example_project/demo.py $(DEMO_ARGS)
 
-test: $(VENV)/.ready-test lint
+test: $(VENV)/.ready-test lint chromium
 	$(BIN)/python -m pytest -n 2 --dist loadfile --cov --cov-report=term $(TEST_ARGS)
 
 lint: $(VENV)/.ready-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The browser of the dashboard's tests: $CHROMIUM, the system's, or installed by apt-get where that is allowed.
+chromium:
+	@sh tests/dashboard/chromium.sh
 
 benchmarks: $(VENV)/.ready-test
 	set -e; for script in benchmarks/*.py; do $(BIN)/python $$script; done

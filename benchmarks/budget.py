@@ -28,7 +28,9 @@ PER_SECOND = 20.0
 
 def check_budget(seconds: float) -> bool:
     with RunningSite(world_parameters(1)) as site, tempfile.TemporaryDirectory() as folder:
-        with LiveCrawl(site, Path(folder), policy="greedy", per_second=PER_SECOND) as crawl:
+        with LiveCrawl(
+            Path(folder), site_url=site.root_urls[0], policy="greedy", per_second=PER_SECOND
+        ) as crawl:
             while not site.log.entries:
                 time.sleep(0.01)
             begin = site.log.entries[0].time
@@ -56,7 +58,9 @@ def fast_seconds(characters: tuple[Character, ...]) -> float:
         wanted = {page.path for page in site.world.documents if page.host.address == fast}
         slots = {host.address: {"delay": 2.0, "jitter": 0.0} for host in site.world.hosts[1:]}
         more = {"DOWNLOAD_SLOTS": json.dumps(slots)}
-        with LiveCrawl(site, Path(folder), policy="greedy", per_second=40.0, settings=more) as crawl:
+        with LiveCrawl(
+            Path(folder), site_url=site.root_urls[0], policy="greedy", per_second=40.0, settings=more
+        ) as crawl:
             deadline = time.monotonic() + 120
             while True:
                 entries = list(site.log.entries)

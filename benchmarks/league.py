@@ -70,7 +70,7 @@ def played(path: Path, share: float, names: Sequence[str]) -> dict[str, Cell]:
     """The results of policies on a trace; the default policy must be the first."""
     replay = Replay.of(load_web(path))
     days = (replay.end - replay.start) / DAY
-    per_second = max(share * _changes(replay) / days, 1 / days) / DAY
+    per_second = max(share * changes_of(replay) / days, 1 / days) / DAY
     budget = per_second * (replay.end - replay.start)
     learner_for = learning(Config())
     outcomes: dict[str, Outcome] = {}
@@ -104,7 +104,7 @@ def _cell(outcome: Outcome, first: Outcome) -> Cell:
     return Cell(own.share, outcome.fetches / (first.fetches or 1), difference.share, difference.stderr)
 
 
-def _changes(replay: Replay) -> int:
+def changes_of(replay: Replay) -> int:
     """Changes of content during the contest."""
     return sum(
         int(np.count_nonzero(np.diff(page.contents)[_within(page.times[1:], replay)]))

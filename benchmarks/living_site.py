@@ -42,7 +42,11 @@ def run(seed: int, seconds: float) -> dict[str, tuple[float, float, int]]:
             site = sites[policy] = stack.enter_context(RunningSite(world_parameters(seed)))
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             per_second = Budget().per_second(site.world)
-            crawls.append(stack.enter_context(LiveCrawl(site, folder, policy=policy, per_second=per_second)))
+            crawls.append(
+                stack.enter_context(
+                    LiveCrawl(folder, site_url=site.root_urls[0], policy=policy, per_second=per_second)
+                )
+            )
         while any(site.now() < seconds for site in sites.values()):
             time.sleep(0.5)
             if not all(crawl.is_running for crawl in crawls):

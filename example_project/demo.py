@@ -67,7 +67,7 @@ def _run(console: Console, site: RunningSite, folder: Path, options: argparse.Na
         f"[bold]A crawl of it[/] by an ordinary spider, kept fresh with {per_second:.1f} fetches a second "
         f"({options.policy}), for {options.seconds:.0f} s. Ctrl-C ends it earlier."
     )
-    with LiveCrawl(site, folder, policy=options.policy, per_second=per_second) as crawl:
+    with LiveCrawl(folder, site_url=site.root_urls[0], policy=options.policy, per_second=per_second) as crawl:
         try:
             _watch(console, site, crawl, per_second, options.seconds)
         except KeyboardInterrupt:

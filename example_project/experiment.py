@@ -58,14 +58,14 @@ class LiveCrawl:
 
     def __init__(
         self,
-        site: RunningSite,
         folder: Path,
         *,
         policy: str,
         per_second: float,
+        site_url: str = "",
+        spider: str = "everything",
         settings: Mapping[str, str] | None = None,
     ) -> None:
-        self._site = site
         self.folder = folder
         self.database_url = f"sqlite:///{folder / 'freshness.db'}"
         self.log_file = folder / "crawl.log"
@@ -83,9 +83,8 @@ class LiveCrawl:
                 "-m",
                 "scrapy",
                 "crawl",
-                "everything",
-                "-a",
-                f"site={site.root_urls[0]}",
+                spider,
+                *(("-a", f"site={site_url}") if site_url else ()),
                 *options,
             ],
             cwd=PROJECT,

@@ -64,6 +64,8 @@ POLICY_NAMES = (
     "longevity-bounds",
     "longevity-curve",
     "uniform",
+    "user-centric",
+    "user-centric-linear",
 )
 _APPROX = re.compile(r"greedy-ncis-approx-[1-9][0-9]{0,2}")
 
@@ -126,7 +128,7 @@ class Config:
     profit: float = setting(
         1.0,
         amount,
-        "Policies echo-*, holistic: requests that a page of a source meets if fetched at once.",
+        "Policies echo-*, holistic: importance of a page of a source while it is new; 1: that of any page.",
     )
     profit_life_seconds: float = setting(
         "1d", duration, "Policies echo-*, holistic: mean life of these requests.", name="PROFIT_LIFE"
@@ -148,6 +150,16 @@ class Config:
         duration,
         "Policies echo-*: how often the schedule of all sources is made anew.",
         name="REPRICE_INTERVAL",
+    )
+    query_scoring: str = setting(
+        "tf-idf",
+        text,
+        'How results of imported queries are ranked: "tf-idf", "in-links", or the path of a class of yours.',
+    )
+    query_importance: bool = setting(
+        False,
+        switch,
+        "Whether pages weigh by what their changes cost searchers (not in user-centric, which does anyway).",
     )
     signals: bool = setting(
         True, switch, "Whether sitemaps and feeds are looked for, and polled for what they say about pages."

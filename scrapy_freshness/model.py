@@ -98,6 +98,9 @@ class PageRecord:
     signalled: bytes = b""  #: estimation.signal_counts: signals that came before each observation
     polls: bytes = b""  #: estimation.polls, of a source
     profiles: bytes = b""  #: content.profiles
+    terms: bytes = b""  #: search.packed: what searchers ask for that is on the page
+    touched: bytes = b""  #: search.touched: what they noticed of its last change
+    links: bytes = b""  #: search.links: pages that it links to, if scores count links
     beliefs: dict[str, float] = field(default_factory=dict)  #: what a policy believes beside the change rate
     found_on: int | None = None  #: page id of the source that showed it first
     in_links: int = 0  #: pages whose first visits led to it
@@ -217,6 +220,27 @@ class Wish:
     asked_at: float = 0.0
 
 
+@dataclass(slots=True, frozen=True, kw_only=True)
+class QueryTerms:
+    """What searchers ask for; one element a term, ascending by id."""
+
+    term_id: NDArray[np.int64]
+    terms: list[str]
+    frequency: NDArray[np.float64]  #: how often each was asked for
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class TermMaps:
+    """From scores to ranks, as fitted to all pages of a spider; one element a term that has results."""
+
+    scoring: str  #: how results are ranked
+    pages: int  #: pages that were read for terms
+    fitted_at: float
+    term_id: NDArray[np.int64]
+    results: NDArray[np.int32]  #: pages that have the term
+    knots: NDArray[np.float32]  #: (terms, 4) logarithms of the scores at ranks n^(k/3)
+
+
 @dataclass(slots=True, kw_only=True)
 class CrawlState:
     """What the crawl says about itself at every flush."""
@@ -282,6 +306,8 @@ class ImportProgress:
     is_done: bool = False  #: whether its end was reached
     started_at: float = 0.0
     updated_at: float = 0.0
+    saved_position: int = 0  #: the position as it was written last
+    alike: int = 0  #: other imports of files that begin so, as far as known when this one began
 
 
 @dataclass(slots=True, kw_only=True)
@@ -297,10 +323,12 @@ class Batch:
     sources: list[SourceRecord] = field(default_factory=list)
     signals: list[SignalRecord] = field(default_factory=list)
     wishes: dict[int, tuple[float, str]] = field(default_factory=dict)  #: id -> when granted, and the outcome
+    maps: TermMaps | None = None
     freshness: list[FreshnessRecord] = field(default_factory=list)
+    links: dict[int, int] = field(default_factory=dict)  #: page id -> further pages that link to it
     state: CrawlState | None = None
 
     def __bool__(self) -> bool:
         known = self.pages or self.hosts or self.groups or self.sources or self.subscriptions
-        told = self.freshness or self.wishes
-        return bool(known or told or self.visits or self.signals or self.fetches)
+        counted = self.visits or self.signals or self.fetches or self.freshness or self.links
+        return bool(known or counted or self.wishes or self.maps)

@@ -33,9 +33,9 @@ MAY_IMPORT = {
     "planning": NUMBERS | PURE,
     "simulator": GROUND | PURE | {"planning"},
     "storage": GROUND,
-    "imports": GROUND | {"signals", "estimation", "storage", "planning"},
+    "imports": GROUND | {"content", "signals", "estimation", "storage", "planning"},
     "crawl": GROUND | PURE | {"planning", "storage", "imports"},
-    "insight": GROUND | PURE | {"planning", "storage"},
+    "insight": GROUND | PURE | {"planning", "simulator", "storage"},
     "dashboard": GROUND | PURE | {"planning", "simulator", "storage", "insight"},
     "commands": GROUND
     | PURE

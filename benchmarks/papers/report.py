@@ -7,7 +7,7 @@ there is one, between the two comments that mark their place. So a page shows wh
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,13 +34,18 @@ def _rounded(tag: re.Match[str]) -> str:
 class Report:
     """Tables that are printed at once and published at the end."""
 
-    def __init__(self, script: str, description: str) -> None:
+    def __init__(
+        self, script: str, description: str, more: Callable[[argparse.ArgumentParser], None] | None = None
+    ) -> None:
+        """*more* adds options of the benchmark's own, which are then in `options`."""
         parser = argparse.ArgumentParser(
             description=description, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         parser.add_argument("--quick", action="store_true", help="seconds instead of minutes: does it run?")
         parser.add_argument("--output", type=Path, default=Path(), help="folder of the plot (default: here)")
-        options = parser.parse_args()
+        if more is not None:
+            more(parser)
+        self.options = options = parser.parse_args()
         self.quick: bool = options.quick
         self._output: Path = options.output
         self._name = Path(script).stem.replace("_", "-")

@@ -9,15 +9,22 @@ visits; SBR and EBR know it, with the best of ten thresholds for every corpus an
 
 Figure 2, the overhead of measuring, is in benchmarks/search_index.py; figure 3 shows the paper's data.
 
-    python benchmarks/papers/user_centric.py [--quick] [--output DIR]
+With `--kept DIR`, what was found for each corpus is kept in a file, and taken from there by the next run;
+with `--only N` nothing but corpus N is played, and kept.
+
+    python benchmarks/papers/user_centric.py [--quick] [--output DIR] [--kept DIR] [--only N]
 """
 
-from typing import TYPE_CHECKING
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from report import Report, claimed, mean_and_error
-from user_centric_accuracy import WORKLOADS, accuracies
-from user_centric_budgets import BUDGETS, Key, compared, curve, qualities
+from report import Report, mean_and_error
+from user_centric_accuracy import WORKLOADS, Accuracy, accuracies
+from user_centric_budgets import BUDGETS, Comparison, Key, compared, curve, qualities
 
 from scrapy_freshness.search.scoring import SCORINGS
 from scrapy_freshness.simulator.evolving_text import WEEK, TextShape
@@ -40,14 +47,17 @@ SHOWN = (
     "user-centric-linear (learned)",
     "greedy (learned)",
 )
-#: Policy, rival, and what is claimed of the policy.
+#: Policies and rivals.
 CLAIMS = (
-    ("user-centric-linear", "sbr", "better"),
-    ("user-centric-linear", "ebr", "better"),
-    ("user-centric", "sbr", "better"),
-    ("user-centric", "ebr", "better"),
-    ("user-centric (learned)", "greedy (learned)", "–"),
-    ("user-centric (learned)", "uniform", "–"),
+    ("user-centric", "sbr"),
+    ("user-centric", "ebr"),
+    ("user-centric-linear", "sbr"),
+    ("user-centric-linear", "ebr"),
+    ("user-centric", "user-centric-linear"),
+    ("user-centric (learned)", "sbr"),
+    ("user-centric (learned)", "ebr"),
+    ("user-centric (learned)", "greedy (learned)"),
+    ("user-centric (learned)", "uniform"),
 )
 #: Spearman's correlations of the other implementation, per page and per refresh (single terms).
 REFERENCE = {"per page": ("0.94–0.95", 0.94), "per refresh": ("0.87–0.91", 0.87)}
@@ -55,8 +65,7 @@ REFERENCE = {"per page": ("0.94–0.95", 0.94), "per refresh": ("0.87–0.91", 0
 
 def gains(report: Report, corpora: int, shape: TextShape) -> None:
     """Section 5.1: measured against exact gains."""
-    report.progress("measured and exact gains")
-    found = [accuracies(seed, shape) for seed in range(corpora)]
+    found = [measured(report, seed, shape) for seed in range(corpora)]
     rows = []
     for scoring in SCORINGS:
         for workload in WORKLOADS:
@@ -77,7 +86,7 @@ def gains(report: Report, corpora: int, shape: TextShape) -> None:
 
 
 def budgets(report: Report, results: Results) -> None:
-    """Figure 4, and the paper's claim at every budget."""
+    """Figure 4, and policies against rivals at every budget."""
     for scoring in SCORINGS:
         rows = []
         for policy in SHOWN:
@@ -89,21 +98,30 @@ def budgets(report: Report, results: Results) -> None:
             rows,
             ("policy", *(f"{budget:.2g}" for budget in BUDGETS)),
         )
-    rows = []
     for scoring in SCORINGS:
-        for policy, rival, claim in CLAIMS:
-            # A tiny budget refreshes so few pages that the order is noise.
-            for budget, row in list(zip(BUDGETS, compared(results, scoring, policy, rival), strict=True))[
-                1::2
-            ]:
-                label = f"figure 4, {scoring}, {budget:.2g} a week: {policy} − {rival}, quality"
-                found = row.difference, row.standard_error
-                holds = row.verdict == "better" or (claim == "–" and row.verdict == "even")
-                saved = "" if np.isnan(row.saved) else f", {rival} needs {row.saved:.1f} times the budget"
-                line = claimed(label, claim, found, holds)
-                verdict = row.verdict if claim == "–" else line[-1]
-                rows.append((*line[:-1], verdict + saved))
-    report.table("Quality on the same corpora; better and worse: by more than two standard errors", rows)
+        rows = []
+        for policy, rival in CLAIMS:
+            found = compared(results, scoring, policy, rival)
+            rows.append((f"{policy} − {rival}", *map(cell, found), summary(found)))
+        report.table(
+            f"{scoring}: differences in quality on the same {len(results)} corpora (± standard error), and"
+            " how many times the budget the rival needs for the same quality",
+            rows,
+            ("policy − rival", *(f"{budget:.2g}" for budget in BUDGETS), "all budgets"),
+        )
+
+
+def cell(found: Comparison) -> str:
+    """A difference; bold if it is against the policy."""
+    text = f"{found.difference:+.4f} ± {found.standard_error:.4f}"
+    text = f"**{text}**" if found.verdict == "worse" else text
+    return text if np.isnan(found.saved) else f"{text}, {found.saved:.1f}×"
+
+
+def summary(found: list[Comparison]) -> str:
+    """At how many budgets a policy is better or worse by more than two standard errors."""
+    verdicts = [each.verdict for each in found]
+    return ", ".join(f"{verdicts.count(word)} {word}" for word in ("better", "even", "worse"))
 
 
 def drawing(results: Results) -> "Figure":
@@ -132,16 +150,56 @@ def drawing(results: Results) -> "Figure":
     return figure
 
 
+def played(report: Report, seed: int, shape: TextShape) -> dict[Key, float]:
+    """Quality by budget of one corpus."""
+
+    def play() -> list[Any]:
+        report.progress(f"quality by budget, corpus {seed + 1}")
+        return [[*key, quality] for key, quality in qualities(seed, shape).items()]
+
+    return {Key(*key): quality for *key, quality in kept(report, f"corpus-{seed}.json", play)}
+
+
+def measured(report: Report, seed: int, shape: TextShape) -> dict[tuple[str, str], Accuracy]:
+    """Measured against exact gains of one corpus."""
+
+    def measure() -> list[Any]:
+        report.progress(f"measured and exact gains, corpus {seed + 1}")
+        return [[*key, *accuracy] for key, accuracy in accuracies(seed, shape).items()]
+
+    rows = kept(report, f"gains-{seed}.json", measure)
+    return {(scoring, workload): Accuracy(*found) for scoring, workload, *found in rows}
+
+
+def kept(report: Report, name: str, find: Callable[[], list[Any]]) -> list[Any]:
+    """What was found: from its file, if there is one."""
+    folder: Path | None = report.options.kept
+    if folder is None:
+        return find()
+    path = folder / name
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(find()))
+    rows: list[Any] = json.loads(path.read_text())
+    return rows
+
+
+def own_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--kept", type=Path, metavar="DIR", help="folder for what was found for each corpus")
+    parser.add_argument("--only", type=int, metavar="N", help="play corpus N alone")
+
+
 def main() -> None:
-    report = Report(__file__, __doc__ or "")
-    corpora, shape, evolving = 5, TextShape(pages=100), TextShape(pages=100)
+    report = Report(__file__, __doc__ or "", own_options)
+    corpora, shape, evolving = 10, TextShape(pages=100), TextShape(pages=100)
     if report.quick:
         corpora, shape, evolving = 2, TextShape(pages=12), TextShape(pages=12, horizon=8 * WEEK)
-    gains(report, 2 * corpora, shape)
-    results = []
-    for seed in range(corpora):
-        report.progress(f"quality by budget, corpus {seed + 1} of {corpora}")
-        results.append(qualities(seed, evolving))
+    if report.options.only is not None:
+        measured(report, report.options.only, shape)
+        played(report, report.options.only, evolving)
+        return
+    gains(report, corpora, shape)
+    results = [played(report, seed, evolving) for seed in range(corpora)]
     budgets(report, results)
     report.publish(drawing(results))
 

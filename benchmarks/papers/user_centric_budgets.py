@@ -13,8 +13,8 @@ from scrapy_freshness.simulator.queries_world import THRESHOLDS, QueriesRound
 
 FloatArray = NDArray[np.float64]
 
-#: Refreshes of a page per week, on average: two decades and a half.
-BUDGETS = tuple(float(budget) for budget in np.logspace(-2.75, -0.25, 6))
+#: Refreshes of a page per week, on average: three decades.
+BUDGETS = tuple(float(budget) for budget in np.logspace(-2.75, 0.25, 7))
 KNOWN = ("user-centric", "user-centric-linear", "greedy", "uniform")
 LEARNED = ("user-centric", "user-centric-linear", "greedy")
 RIVALS = ("sbr", "ebr")

@@ -55,23 +55,23 @@ class Responder:
             return Answer(200, f"{indexnow_key(self.world, host)}\n".encode(), {"Content-Type": "text/plain"})
         found = announcement(self.world, host, request.path, time, self.epoch, self.hub_url)
         if found is not None:
-            return _unless_current(request, found, {"ETag": body_etag(found.body)})
+            return unless_current(request, found, {"ETag": body_etag(found.body)})
         odd = self._oddity(request.path) if host.character is Character.ODD else None
-        return odd or _missing(404)
+        return odd or missing(404)
 
     def _page(self, request: Request, page: Page, time: float, request_number: int) -> Answer:
         """Return a page, or whatever stands in its place."""
         if isinstance(page, Redirection):
             return Answer(page.status, headers={"Location": page.location})
         if isinstance(page, Oddity):
-            return self._oddity(page.path) or _missing(404)
+            return self._oddity(page.path) or missing(404)
         status = self.world.status_at(page, time)
         if status != 200:
-            return _missing(status)
+            return missing(status)
         nonce = self._nonce(page.host, time, request_number) if page.host.character is Character.NOISY else ""
         body = page_html(self.world, page, time, nonce).encode()
         validators = page_validators(self.world, page, body, time, self.epoch)
-        return _unless_current(request, Answer(200, body, {**HTML, **self._hub_links(page)}), validators)
+        return unless_current(request, Answer(200, body, {**HTML, **self._hub_links(page)}), validators)
 
     def _hub_links(self, page: Page) -> dict[str, str]:
         """Return the header by which a document names its hub, if it has one."""
@@ -89,13 +89,13 @@ class Responder:
         return f"{self.epoch + time:.6f}-{random.getrandbits(64):016x}"
 
 
-def _unless_current(request: Request, answer: Answer, validators: dict[str, str]) -> Answer:
+def unless_current(request: Request, answer: Answer, validators: dict[str, str]) -> Answer:
     """Return an answer with its validators, or a 304 if they show that the client has it already."""
     if is_current(request, validators):
         return Answer(304, headers=validators)
     return replace(answer, headers={**answer.headers, **validators})
 
 
-def _missing(status: int) -> Answer:
+def missing(status: int) -> Answer:
     """Return the page that says that there is no page."""
     return Answer(status, b"<!doctype html><title>Gone</title><p>There is nothing here.</p>\n", HTML)

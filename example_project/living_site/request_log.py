@@ -5,8 +5,9 @@ from collections import deque
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
+from living_site.model import Host
 from living_site.parameters import WorldParameters
 from living_site.world import World
 
@@ -33,6 +34,13 @@ class Entry:
     """Length of the answer's body as sent."""
 
 
+class Logged(Protocol):
+    """The world of a site that is logged."""
+
+    hosts: tuple[Host, ...]
+    parameters: Any  # with `to_json`
+
+
 class RequestLog:
     """Collects entries: the last million in memory, all of them in a file if there is one.
 
@@ -40,7 +48,7 @@ class RequestLog:
     first line says what the site is: its epoch, its port and the parameters of its world.
     """
 
-    def __init__(self, world: World, epoch: float, path: Path | None = None) -> None:
+    def __init__(self, world: Logged, epoch: float, path: Path | None = None) -> None:
         self.epoch = epoch
         self._entries: deque[Entry] = deque(maxlen=KEPT_IN_MEMORY)
         self._lock = Lock()

@@ -18,6 +18,36 @@ from living_site.websub_hub import WebSubHub
 from living_site.world import World
 
 
+class ServerThread:
+    """A server in a thread of its own, from the moment it is made until `stop`."""
+
+    def __init__(self, server: Server, sockets: list[socket.socket]) -> None:
+        self._stop_wish = threading.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(
+            target=self._run, args=(server, sockets), name="living-site", daemon=True
+        )
+        self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether requests are answered."""
+        return self._thread.is_alive()
+
+    def stop(self) -> BaseException | None:
+        """End the serving; return what ended it before, if something did."""
+        self._stop_wish.set()
+        self._thread.join()
+        return self._failure
+
+    def _run(self, server: Server, sockets: list[socket.socket]) -> None:
+        """Serve in this thread until told to stop."""
+        try:
+            asyncio.run(server.serve(sockets, self._stop_wish))
+        except BaseException as failure:
+            self._failure = failure
+
+
 class RunningSite:
     """Runs a living site from `start` to `stop`, or for the length of a `with` block.
 
@@ -53,9 +83,7 @@ class RunningSite:
         self._with_hub = with_hub
         self._indexnow_url = indexnow_url
         self._announcer: Announcer | None = None
-        self._stop_wish = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._failure: BaseException | None = None
+        self._thread: ServerThread | None = None
 
     @property
     def root_urls(self) -> list[str]:
@@ -70,7 +98,7 @@ class RunningSite:
     @property
     def is_serving(self) -> bool:
         """Whether requests are answered: from `start` to `stop`, unless the log cannot be written."""
-        return self._thread is not None and self._thread.is_alive()
+        return self._thread is not None and self._thread.is_alive
 
     def now(self) -> float:
         """Return the seconds since the epoch, by a clock that never jumps."""
@@ -90,11 +118,7 @@ class RunningSite:
         self.hub = WebSubHub().start() if self._with_hub else None
         hub_url = self.hub.url if self.hub else ""
         responder = Responder(self.world, self.epoch, hub_url, shows_keys=bool(self._indexnow_url))
-        server = Server(responder, self.log, self.now)
-        self._thread = threading.Thread(
-            target=self._run, args=(server, sockets), name="living-site", daemon=True
-        )
-        self._thread.start()
+        self._thread = ServerThread(Server(responder, self.log, self.now), sockets)
         if self.hub is not None or self._indexnow_url:
             self._announcer = Announcer(responder, self.hub, self._indexnow_url, self.now).start()
         return self
@@ -107,12 +131,11 @@ class RunningSite:
             self._announcer.stop()
         if self.hub is not None:
             self.hub.stop()
-        self._stop_wish.set()
-        self._thread.join()
+        failure = self._thread.stop()
         self._thread = None
         self.log.close()
-        if self._failure is not None:
-            raise self._failure
+        if failure is not None:
+            raise failure
 
     def __enter__(self) -> Self:
         return self.start()
@@ -121,10 +144,3 @@ class RunningSite:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-
-    def _run(self, server: Server, sockets: list[socket.socket]) -> None:
-        """Serve in this thread until told to stop."""
-        try:
-            asyncio.run(server.serve(sockets, self._stop_wish))
-        except BaseException as failure:
-            self._failure = failure

@@ -7,8 +7,8 @@ from asyncio import StreamReader, StreamWriter
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Protocol
 
-from living_site.answers import Responder
 from living_site.model import Host
 from living_site.request_log import Entry, RequestLog
 from living_site.wire import Answer, BadRequest, Framing, Request, body_length, parse_request, serialise
@@ -21,6 +21,36 @@ TICK_SECONDS = 0.05
 LINGER_SECONDS = 1.0
 PORT_ATTEMPTS = 50
 NOT_UNDERSTOOD = Request(method="", target="", path="", headers={}, keeps_alive=False)
+
+
+class Hosts(Protocol):
+    """Who answers at which address."""
+
+    def host(self, address: str) -> Host:
+        """Return the host at a loopback address."""
+        ...
+
+
+class Answering(Protocol):
+    """Decides what a request gets: `living_site.answers.Responder`, or that of another site."""
+
+    @property
+    def world(self) -> Hosts:
+        """The hosts."""
+        ...
+
+    @property
+    def epoch(self) -> float:
+        """Unix time of the world's time 0."""
+        ...
+
+    def delay_seconds(self, host: Host) -> float:
+        """Return how long a host thinks before it looks at a page."""
+        ...
+
+    def answer(self, request: Request, host: Host, time: float, request_number: int) -> Answer:
+        """Return the answer of a host to its n-th request, given at `time`."""
+        ...
 
 
 class CannotBindError(OSError):
@@ -50,7 +80,7 @@ def bind_all(addresses: list[str], port: int) -> list[socket.socket]:
 class Server:
     """Serves a world until it is told to stop."""
 
-    def __init__(self, responder: Responder, log: RequestLog, now: Callable[[], float]) -> None:
+    def __init__(self, responder: Answering, log: RequestLog, now: Callable[[], float]) -> None:
         self._responder = responder
         self._log = log
         self._now = now

@@ -21,12 +21,16 @@ from scrapy_freshness.insight.human import safe
 #: Subcommand -> one line of help; the module has the same name, see `module_of`.
 SUBCOMMANDS = {
     "status": "how the crawl is doing",
+    "top": "crawls live in the terminal",
     "pages": "known pages, filtered and sorted",
     "show": "everything known about one page",
     "why": "why a page is visited when it is",
+    "queries": "what searchers ask for, and what they may miss",
+    "search": "search the crawled copy",
     "signals": "sitemaps, feeds and pings, and how true they were",
+    "dashboard": "web pages that show how the crawl does, and why",
     "settings": "reference of all settings",
-    "import": "take over clicks and importances from files",
+    "import": "take over clicks, importances and queries from files",
     "db": "upgrade or check the database, rename a spider in it",
     "visit": "ask for a visit of a page now",
     "pin": "visit a page at a fixed interval",

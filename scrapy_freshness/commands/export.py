@@ -79,7 +79,7 @@ def _pages(context: Context, store: Store) -> Iterator[list[Row]]:
     now = context.clock.now()
     terms_of = cache(partial(Terms.of, store, context.config))
     for rows in _chunks(store, "v_pages"):
-        assess(rows, terms_of, now)
+        assess(store, rows, terms_of, now)
         yield rows
 
 

@@ -1,6 +1,10 @@
 """Take over what others know about pages, from files.
 
-importance   how important pages are: CSV or JSON Lines with url and importance
+clicks       requests for pages: access logs (Common or Combined Log Format), CSV or
+             JSON Lines with url, time and count, exports of Matomo and Search Console
+importance   how important pages are: CSV or JSON Lines with url and importance; a
+             url that ends with * stands for all that begin so
+queries      what searchers ask for: lines, CSV or JSON Lines, exports of search logs
 
 FILE may be compressed with gzip or zstd; - is standard input. A file that was
 imported before is gone on with where that ended, also if it was killed, renamed
@@ -13,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from scrapy_freshness.commands import import_clicks, import_importance
+from scrapy_freshness.commands import import_clicks, import_importance, import_queries
 from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.importing import Kind
 from scrapy_freshness.errors import InputError
@@ -21,10 +25,15 @@ from scrapy_freshness.imports.contract import Format
 from scrapy_freshness.imports.run import Imported, import_file
 from scrapy_freshness.imports.stream import STDIN
 from scrapy_freshness.insight.human import clipped, count, safe, size
+from scrapy_freshness.model import ImportProgress
 from scrapy_freshness.storage.store import Store
 
 #: Kind of import -> its module, which has `add_options(parser)` and `kind(context, store, options)`.
-KINDS: dict[str, Any] = {"clicks": import_clicks, "importance": import_importance}
+KINDS: dict[str, Any] = {
+    "clicks": import_clicks,
+    "importance": import_importance,
+    "queries": import_queries,
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +49,11 @@ def run(context: Context, options: argparse.Namespace) -> int:
     with context.store_beside_crawls() as store:
         kind: Kind[Any] = KINDS[options.kind].kind(context, store, options)
         formats = _formats(kind, options.format)
-        found = [_imported(context, store, kind, formats, name, options.again) for name in options.files]
+        try:
+            found = [_imported(context, store, kind, formats, name, options.again) for name in options.files]
+        except InputError:
+            kind.finish(context)  # what was imported before it counts
+            raise
         summary = kind.finish(context)
     if context.as_json:
         files = [_described(imported) for imported in found]
@@ -66,13 +79,23 @@ def _formats(kind: Kind[Any], name: str | None) -> Sequence[Format[Any]]:
 def _imported(
     context: Context, store: Store, kind: Kind[Any], formats: Sequence[Format[Any]], name: str, again: bool
 ) -> Imported:
-    # What is set, and not added, may be set once more: only what was interrupted is gone on with.
-    before = (
-        [] if again else [each for each in store.load_imports(kind.name) if kind.adds or not each.is_done]
-    )
+    def may_go_on(progress: ImportProgress) -> bool:
+        # What is set, and not added, may be set once more: only what was interrupted is gone on with.
+        return not again and (kind.adds or not progress.is_done)
+
+    known = store.load_imports(kind.name)
     total = Path(name).stat().st_size if name != STDIN and Path(name).is_file() else None
     with context.progress(f"Importing {clipped(safe(name), 40)}", total) as advance:
-        return import_file(name, kind.name, formats, kind.sink, before, context.clock, advance=advance)
+        return import_file(
+            name,
+            kind.name,
+            formats,
+            kind.sink,
+            known,
+            context.clock,
+            may_go_on=may_go_on,
+            advance=advance,
+        )
 
 
 def _described(imported: Imported) -> dict[str, Any]:

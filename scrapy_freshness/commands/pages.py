@@ -83,7 +83,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
             window = {"limit": options.limit, "offset": options.offset}
             found = pages(store, which, order=column, descending=descending, **window)
             rows = [row_of(page, page.spider) for page in found]
-        assess(rows, terms_of, now)
+        assess(store, rows, terms_of, now)
     if context.as_json:
         context.print_json({"total": total, "pages": rows})
     else:

@@ -40,6 +40,9 @@ def print_page(context: Context, page: Row, now: float) -> None:
     if page["signals"]:
         context.print(_signals(page["signals"], now))
         context.print()
+    if page["searchers"] and page["searchers"]["touched"]:
+        context.print(_touched(page["searchers"]))
+        context.print()
     if page["profiles"]:
         context.print(_profiles(page["profiles"], now))
         context.print()
@@ -71,6 +74,8 @@ def _facts(page: Row, now: float) -> dict[str, str]:
         facts["pinned"] = f"a visit every {duration(page['pinned_seconds'])}"
     if page["wishes"]:
         facts["asked for"] = "; ".join(_wish(wish, now) for wish in page["wishes"][:_SHOWN])
+    if page["searchers"]:
+        facts["searchers"] = _searchers(page["searchers"], now)
     if page["run_callback"]:
         facts["callback"] = "did not finish with the copy; runs again at the next visit"
     if page["profiles"] is None:
@@ -153,6 +158,25 @@ def _signals(signals: list[dict[str, Any]], now: float) -> Table:
             found[signal["changed"]],
             safe(signal["told_by"] or NOTHING),
         )
+    return table
+
+
+def _searchers(seen: dict[str, Any], now: float) -> str:
+    """What searchers have to do with the page."""
+    asked = f"{count(seen['terms_on_page'], 'term')} that they ask for"
+    if seen["gain"] is None:
+        return f"{asked}; no change that they would notice yet"
+    by = "" if seen["gain_share"] is None else f", by {share(seen['gain_share'])} of all that they find"
+    touched = count(seen["n_touched"], "term")
+    return f"{asked}; the change found {relative(seen['noticed_at'], now)} touched {touched}{by}"
+
+
+def _touched(seen: dict[str, Any]) -> Table:
+    """The terms whose results the page's last change moved."""
+    table = new_table("query", ">gain", ">of the change")
+    for each in seen["touched"]:
+        part = each["gain"] / seen["gain"] if seen["gain"] else 0.0
+        table.add_row(safe(each["term"]), number(each["gain"]), share(part))
     return table
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from scrapy_freshness.commands.context import Context, whole_number
 from scrapy_freshness.commands.lookup import pages_of
+from scrapy_freshness.commands.searchers_view import searchers_view
 from scrapy_freshness.commands.sheet import print_page
 from scrapy_freshness.content.profiles import unpack
 from scrapy_freshness.estimation.history import observations
@@ -55,8 +56,10 @@ def run(context: Context, options: argparse.Namespace) -> None:
                 {**asdict(wish), "kind": wish.kind.name.lower()}
                 for wish in page_wishes(store, record.page_id, options.visits)
             ]
-            pages.append(page | {"hourly_changes": hourly_changes(visits), "wishes": wishes})
-        assess(pages, partial(Terms.of, store, context.config), now)
+            noticed = searchers_view(store, context.config, record, spiders[record.page_id])
+            known = {"hourly_changes": hourly_changes(visits), "wishes": wishes, "searchers": noticed}
+            pages.append(page | known)
+        assess(store, pages, partial(Terms.of, store, context.config), now)
     if context.as_json:
         context.print_json({"now": now, "pages": pages})
         return
@@ -73,6 +76,7 @@ def everything(
 ) -> Row:
     """All that is known about a page as plain values."""
     return row_of(record, spider) | {
+        "beliefs": record.beliefs,
         "etag": record.etag,
         "last_modified": record.last_modified,
         "content_hash": record.content_hash,

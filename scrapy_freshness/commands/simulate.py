@@ -44,6 +44,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     for option, helps in _own_options(worlds).items():
         text = " ".join(f"{world}: {text}" for world, text in helps.items())
         parser.add_argument(option, metavar="X", default=argparse.SUPPRESS, help=text.replace("%", "%%"))
+    parser.add_argument(
+        "--no-participation",
+        dest="participation",
+        action="store_const",
+        const="False",
+        default=argparse.SUPPRESS,
+        help="the same as --participation False",
+    )
 
 
 def run(context: Context, options: argparse.Namespace) -> None:

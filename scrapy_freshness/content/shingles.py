@@ -77,6 +77,10 @@ def _powers(base: int, count: int) -> NDArray[np.uint64]:
 
 
 _KINDS = _character_kinds()
+#: Characters of scripts without spaces: those that are words by themselves, without emoji.
+_UNSPACED = _KINDS == _WORD
+_UNSPACED[0x1F000:0x1FB00] = False
+_UNSPACED.flags.writeable = False
 _A_INVERSE = pow(_A, -1, 2**64)
 _POWERS = _powers(_A, 32_769)  # enough for most pages
 _INVERSE_POWERS = _powers(_A_INVERSE, 32_769)
@@ -114,13 +118,49 @@ def words(text: str) -> list[str]:
     >>> words("It rains in 東京.")
     ['it', 'rains', 'in', '東', '京']
     """
+    return [word for _, word in word_places(text)]
+
+
+def word_places(text: str) -> list[tuple[int, str]]:
+    """The same words, each with its place in the case folded text.
+
+    >>> word_places("in 東京")
+    [(0, 'in'), (3, '東'), (4, '京')]
+    """
     folded = text.casefold()
     _, in_word, starts = _split(folded)
     lengths = np.add.reduceat(in_word, starts, dtype=np.int64) if starts.size else starts
     return [
-        folded[start : start + length]
+        (start, folded[start : start + length])
         for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)
     ]
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a word is one character of a script that is written without spaces; an emoji is not.
+
+    >>> is_unspaced("京"), is_unspaced("in"), is_unspaced("😀")
+    (True, False, False)
+    """
+    return len(word) == 1 and bool(_UNSPACED[ord(word)])
+
+
+def pair_hashes(text: str) -> NDArray[np.uint64]:
+    """64-bit hashes of every two neighbouring characters of scripts without spaces, in their order.
+
+    They are made as those of words are, and no word has the same characters.
+
+    >>> len(pair_hashes("It rains in 東京都, 今")), len(pair_hashes("It rains"))
+    (2, 0)
+    """
+    if text.isascii():
+        return np.empty(0, np.uint64)
+    characters = np.frombuffer(text.casefold().encode("utf-32-le", "surrogatepass"), "<u4")
+    is_one = _UNSPACED.take(characters)
+    (first,) = (is_one[:-1] & is_one[1:]).nonzero()
+    one, two = characters.take(first).astype(np.uint64), characters.take(first + 1).astype(np.uint64)
+    hashes: NDArray[np.uint64] = one * _POWERS[1] + two * _POWERS[2]
+    return hashes
 
 
 def _split(folded: str) -> tuple[NDArray[np.uint32], NDArray[np.bool_], NDArray[np.intp]]:

@@ -28,6 +28,7 @@ from scrapy_freshness.crawl.tracking import Tracker, Tracking
 from scrapy_freshness.crawl.visiting import PageVisit, UnchangedPage, visit_under_way
 from scrapy_freshness.model import Outcome, PageRecord, PageStatus
 from scrapy_freshness.planning.visits import Report, content_outcome
+from scrapy_freshness.search.asked import ReadTerms
 
 logger = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ class FreshnessDownloaderMiddleware:
         if not self._config.skip_unchanged:
             return  # the callback needs the page itself
         record = page.visit.record
-        if record.content_hash is None or record.run_callback:
+        if record.content_hash is None or record.run_callback or self._freshness.searchers.is_behind(record):
             return
         if "If-None-Match" in request.headers or "If-Modified-Since" in request.headers:
             return  # the spider's own; a 304 to those says nothing about our copy
@@ -161,8 +162,8 @@ class FreshnessDownloaderMiddleware:
         moved_by: float | None = 0.0
         if self._by_fields:
             changed = moved_by = None  # not known before the spider's items are
-        elif body_hash != record.body_hash or record.content_hash is None or is_redirected(request):
-            measurement = await self._measured(response)
+        elif self._is_to_measure(record, body_hash) or is_redirected(request):
+            measurement, page.terms = await self._measured(response)
             if measurement.cut:
                 self._stats.inc_value("freshness/bodies_cut")
             changed, moved_by = self._freshness.compared(record, measurement)
@@ -187,6 +188,10 @@ class FreshnessDownloaderMiddleware:
         if spared or self._has_moved_before(page):
             self._freshness.visits.close(page, report)
             raise self._unchanged(request, response)
+
+    def _is_to_measure(self, record: PageRecord, body_hash: int) -> bool:
+        is_new = body_hash != record.body_hash or record.content_hash is None
+        return is_new or self._freshness.searchers.is_behind(record)
 
     def _unchanged(self, request: Request, response: Response) -> UnchangedPage:
         """End an answer here; the engine does not get to see it, so its signal is sent in its place."""
@@ -224,12 +229,19 @@ class FreshnessDownloaderMiddleware:
             importance=record.importance,
         )
 
-    async def _measured(self, response: Response) -> Measurement:
-        """Measure a body; a long one in a thread, so that the crawl goes on meanwhile."""
-        measure = self._how_to_measure(response)
+    async def _measured(self, response: Response) -> tuple[Measurement, ReadTerms | None]:
+        """Measure and read a body; a long one in a thread, so that the crawl goes on meanwhile."""
+        measure, read = self._how_to_measure(response), self._freshness.searchers.read
         if len(response.body) <= _SHORT_BYTES:
-            return measure()
-        return await maybe_deferred_to_future(self._freshness.in_background(partial(_with_sketch, measure)))
+            measurement = measure()
+            return measurement, read(measurement)
+
+        def all_of_it() -> tuple[Measurement, ReadTerms | None]:
+            measurement = measure()
+            _ = measurement.sketch  # made when it is first asked for
+            return measurement, read(measurement)
+
+        return await maybe_deferred_to_future(self._freshness.in_background(all_of_it))
 
     def _how_to_measure(self, response: Response) -> Callable[[], Measurement]:
         if not isinstance(response, TextResponse):
@@ -280,10 +292,3 @@ class FreshnessDownloaderMiddleware:
             latency_seconds=request.meta.get("download_latency"),
             **seen,
         )
-
-
-def _with_sketch(measure: Callable[[], Measurement]) -> Measurement:
-    """Measure all there is: the sketch is made when it is first asked for."""
-    measurement = measure()
-    _ = measurement.sketch
-    return measurement

@@ -22,7 +22,7 @@ from scrapy_freshness.clock import Clock, SystemClock
 from scrapy_freshness.config import Config, unknown_settings
 from scrapy_freshness.content.measure import Measurement
 from scrapy_freshness.crawl.addon import is_crawl
-from scrapy_freshness.crawl.configured import content_options, new_planner, upkeep_of
+from scrapy_freshness.crawl.configured import content_options, new_planner, scoring_of, upkeep_of
 from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.crawl.garbage import rare_collection
 from scrapy_freshness.crawl.journal import Journal, Loaded
@@ -32,6 +32,7 @@ from scrapy_freshness.crawl.metrics import Metrics
 from scrapy_freshness.crawl.ping_errands import ERRAND_KEY
 from scrapy_freshness.crawl.pings import Pings
 from scrapy_freshness.crawl.repricing import Repricing
+from scrapy_freshness.crawl.searchers import Searchers
 from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
 from scrapy_freshness.crawl.threads import in_thread
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of, visit_under_way
@@ -70,10 +71,13 @@ class Freshness:
         self.slots = DownloadSlots(crawler)
         self.content = content_options(config)
         self._upkeep = upkeep_of(config)
-        self.planner = new_planner(config, self._upkeep)
-        self.errands = Errands(self.planner.finish)
-        self.visits = Visits(crawler, self.planner, clock, self.errands)
         self.journal = Journal(config.database_url, crawler.spidercls.name, config.cache_pages)
+        self.searchers = Searchers(
+            crawler, clock, self.journal, scoring_of(config), in_background=self.in_background
+        )
+        self.planner = new_planner(config, self._upkeep, self.searchers.settle)
+        self.errands = Errands(self.planner.finish)
+        self.visits = Visits(crawler, self.planner, clock, self.errands, self.searchers.measure)
         self.listening = Listening(
             crawler,
             config,
@@ -180,6 +184,7 @@ class Freshness:
         """Write everything and close the database; called by the scheduler."""
         rare_collection.end(self)
         self.listening.close()
+        self.searchers.close()
         self.vitals.is_open = False
         unheard = self.stop_listening()
         for loop in (self._flushing, self._housekeeping):
@@ -289,6 +294,7 @@ class Freshness:
 
     def discover(self, page: PageRecord, now: float) -> PageRecord:
         """Add a page to those that are kept fresh."""
+        # A page that is fetched for its links only has an importance of 0.
         page.importance *= self.lessons.importances.of(page.fingerprint, page.url, page.host)
         record = self.planner.discover(page, now)
         self.journal.remember(record)
@@ -350,6 +356,7 @@ class Freshness:
         """Fill the planner; on the database's thread, before anything else uses it."""
         now = self.clock.now()
         self._shorten_pauses(loaded, now)
+        self.searchers.load(loaded)
         self.listening.know_sources(loaded)
         self.lessons.know(loaded)
         self.planner.hosts.load(loaded.hosts)
@@ -387,6 +394,14 @@ class Freshness:
         self._flushing.start(self.config.flush_seconds, now=False)
         self._housekeeping.start(_HOUSEKEEPING_SECONDS, now=False)
         self._repricing.open()
+        self.searchers.open()
+        if not self.searchers.is_on and (
+            self.config.policy.startswith("user-centric") or self.config.query_importance
+        ):
+            logger.warning(
+                "No queries are known, so that all pages are alike to searchers: run"
+                " `scrapy freshness import queries FILE`"
+            )
 
     def _shorten_pauses(self, loaded: Loaded, now: float) -> None:
         """No pause lasts longer than it may from now on: the clock or the settings may have been others."""
@@ -415,6 +430,7 @@ class Freshness:
     def _keep_house(self) -> None:
         now = self.clock.now()
         self.journal.note_groups(self.planner.take_groups())
+        self.searchers.look_for_queries()
         self.lessons.ask(now)
         for visit in self.planner.open_visits:
             if now - visit.opened_at > _LOST_SECONDS:

@@ -23,9 +23,11 @@ from scrapy_freshness.model import (
     HostRecord,
     PageColumns,
     PageRecord,
+    QueryTerms,
     SignalRecord,
     SourceRecord,
     Subscription,
+    TermMaps,
     VisitRecord,
     WaitingSignals,
     Wish,
@@ -38,6 +40,7 @@ from scrapy_freshness.storage.store import Store
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+OfPage = TypeVar("OfPage", PageRecord, VisitRecord, SourceRecord, SignalRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,9 @@ class Loaded:
     sources: list[SourceRecord]
     waiting: WaitingSignals
     subscriptions: list[Subscription]
+    queries: QueryTerms
+    query_version: tuple[int, float]
+    maps: TermMaps | None
     state: CrawlState | None
     next_page_id: int
     other_spiders: list[str]
@@ -78,6 +84,11 @@ class Journal:
     @property
     def unsaved_visits(self) -> int:
         return len(self._unsaved.visits)
+
+    @property
+    def store(self) -> Store:
+        """The database, for reading from another thread; StorageError if it is not open."""
+        return self._opened_store()
 
     def open(self) -> None:
         """Open, migrate and lock the database; blocks, so it is called before the crawl begins."""
@@ -110,6 +121,10 @@ class Journal:
         """Keep what was learned of groups of pages for the next flush."""
         self._unsaved.groups.update(groups)
 
+    def note_maps(self, maps: TermMaps) -> None:
+        """Keep maps from scores to ranks for the next flush."""
+        self._unsaved.maps = maps
+
     def note_subscription(self, token: str, subscription: Subscription | None) -> None:
         """Keep a subscription as it is now for the next flush; None if it has ended."""
         self._unsaved.subscriptions[token] = None if subscription is None else replace(subscription)
@@ -132,6 +147,10 @@ class Journal:
         """Count a fetch of any kind, for the budget's books."""
         key = int(now // 60), kind
         self._unsaved.fetches[key] = self._unsaved.fetches.get(key, 0) + 1
+
+    def count_link(self, page_id: int) -> None:
+        """Count a further page that links to a page."""
+        self._unsaved.links[page_id] = self._unsaved.links.get(page_id, 0) + 1
 
     def remember(self, record: PageRecord) -> None:
         """Keep a record in memory, in place of the one that was used longest ago."""
@@ -213,9 +232,16 @@ class Journal:
     def _take(self) -> Batch:
         batch, self._unsaved = self._unsaved, Batch()
         if self._dropped:
-            for records in (batch.pages, batch.visits, batch.sources, batch.signals):
-                records[:] = [each for each in records if each.page_id not in self._dropped]  # type: ignore
+            batch.pages, batch.visits = (
+                self._without_dropped(batch.pages),
+                self._without_dropped(batch.visits),
+            )
+            batch.sources = self._without_dropped(batch.sources)
+            batch.signals = self._without_dropped(batch.signals)
         return batch
+
+    def _without_dropped(self, records: list[OfPage]) -> list[OfPage]:
+        return [record for record in records if record.page_id not in self._dropped]
 
     def _saved(self, _: None) -> None:
         self._saving = False
@@ -240,9 +266,11 @@ class Journal:
             groups=batch.groups | since.groups,
             sources=batch.sources + since.sources,
             signals=batch.signals + since.signals,
+            links=dict(Counter(batch.links) + Counter(since.links)),
             freshness=batch.freshness + since.freshness,
             subscriptions=batch.subscriptions | since.subscriptions,
             wishes=batch.wishes | since.wishes,
+            maps=since.maps or batch.maps,
         )
         return failure
 
@@ -260,6 +288,8 @@ class Journal:
     def _load(self, take_over: Callable[[Loaded], None], now: float) -> Loaded:
         store = self._opened_store()
         self._forget([wish for wish in self._read_wishes() if wish.kind is WishKind.FORGET], now)
+        query_version = store.query_version()  # before they are read: what comes meanwhile is noticed later
+        queries = store.load_queries()
         loaded = Loaded(
             store.load_pages(self._spider),
             store.load_hosts(),
@@ -267,6 +297,9 @@ class Journal:
             store.load_sources(self._spider),
             store.load_waiting_signals(self._spider),
             store.load_subscriptions(self._spider),
+            queries,
+            query_version,
+            store.load_maps(self._spider) if len(queries.term_id) else None,
             store.load_state(self._spider),
             store.next_page_id(self._spider),
             [name for name in store.spiders() if name != self._spider],

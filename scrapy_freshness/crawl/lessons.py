@@ -14,6 +14,7 @@ from scrapy_freshness.crawl.journal import Loaded
 from scrapy_freshness.imports.estimates import refresh_estimates
 from scrapy_freshness.planning.importances import Importances
 from scrapy_freshness.planning.planner import Planner
+from scrapy_freshness.storage.database import Database
 from scrapy_freshness.storage.importance_rows import ImportanceRule
 from scrapy_freshness.storage.store import Store
 
@@ -50,6 +51,7 @@ class Lessons:
         self._spider = spider
         self._planner = planner
         self._in_background = in_background
+        self._is_private = Database(config.database_url).is_memory  #: nobody else can import into it
         self._revision = 0
         self._is_asking = False
         self._estimated_at: float | None = None
@@ -62,7 +64,7 @@ class Lessons:
 
     def ask(self, now: float) -> None:
         """Begin to look for something new; estimates are made anew once in a while."""
-        if self._is_asking:
+        if self._is_asking or self._is_private:
             return
         self._is_asking = True
         if self._estimated_at is None:

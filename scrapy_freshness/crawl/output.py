@@ -128,6 +128,7 @@ class FreshnessSpiderMiddleware:
             return
         changed, moved_by = self._freshness.compared(record, measurement)
         report.measurement, report.divergence = measurement, moved_by
+        page.terms = self._freshness.searchers.read(measurement)
         page.visit.changed, page.visit.divergence = changed, moved_by
         if report.outcome is not Outcome.MOVED:
             report.outcome = content_outcome(record, changed=changed)

@@ -273,8 +273,9 @@ class FreshnessScheduler(BaseScheduler):
         now = self._freshness.clock.now()
         fingerprint = self._freshness.fingerprint(request)
         row = self._planner.row_of(fingerprint)
-        if self._asking is not None:
-            self._asking.shown.add(fingerprint)
+        is_link = self._asking is not None and self._is_link(self._asking, fingerprint)
+        if is_link and row is not None:
+            self._freshness.journal.count_link(self._planner.page_id_of(row))
         asked_for = row is None or request.dont_filter or self._planner.status_of(row) is PageStatus.SUSPENDED
         asked_for = asked_for or (row is not None and self._planner.is_polled(row))
         if not asked_for:
@@ -295,10 +296,19 @@ class FreshnessScheduler(BaseScheduler):
         if row is not None:
             self._planner.ask_for(row, described)
         else:
-            self._discover(request, fingerprint, described, now)
+            self._discover(request, fingerprint, described, now, in_links=int(is_link))
         return True
 
-    def _discover(self, request: Request, fingerprint: int, described: str | None, now: float) -> None:
+    def _is_link(self, page: PageVisit, fingerprint: int) -> bool:
+        """Note that a page asks for another; whether it counts: the first time, if the page is seen first."""
+        is_another = fingerprint not in page.linked
+        page.linked.add(fingerprint)
+        counts = self._config.importance == "links" and page.visit.record.last_visit_at is None
+        return is_another and counts
+
+    def _discover(
+        self, request: Request, fingerprint: int, described: str | None, now: float, in_links: int
+    ) -> None:
         """Add a page; one that a source links to inherits what the source's pages earn."""
         self._stats.inc_value("freshness/discovered")
         inherited: dict[str, float] = {}
@@ -318,6 +328,7 @@ class FreshnessScheduler(BaseScheduler):
             priority=request.priority,
             beliefs=inherited,
             found_on=found_on,
+            in_links=in_links,
         )
         self._freshness.discover(page, now)
 

@@ -17,6 +17,7 @@ from scrapy_freshness.model import Outcome, PageKind, PageRecord, PageStatus
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.visits import Report, Visit, was_honest
 from scrapy_freshness.planning.young_links import NOTHING_FOUND, Staying, YoungLinks
+from scrapy_freshness.search.asked import ReadTerms
 
 logger = logging.getLogger(__name__)
 
@@ -53,9 +54,10 @@ class PageVisit:
     response: Response | None = None
     target: PageRecord | None = None  #: where the page has moved for good
     unfinished_items: int = 0
+    terms: ReadTerms | None = None  #: of the content, if it was read for what searchers ask for
+    linked: set[int] = field(default_factory=set)  #: fingerprints of pages that the callback asked for
     new_links: int = 0  #: pages never seen before that the callback asked for
-    shown: set[int] = field(default_factory=set)  #: fingerprints of all pages that it asked for
-    found: set[int] = field(default_factory=set)  #: and of those never seen before
+    found: set[int] = field(default_factory=set)  #: those of them that were never seen before
     #: Yielded by the callback, not with the scheduler yet; weak, as another component may drop them.
     coming: "WeakSet[Request]" = field(default_factory=WeakSet)
     output_ended: bool = False
@@ -126,7 +128,16 @@ def visit_under_way(request: Request | None) -> PageVisit | None:
 class Visits:
     """Closes visits: tells the planner, the stats and the user's signal handlers."""
 
-    def __init__(self, crawler: Crawler, planner: Planner, clock: Clock, errands: Errands) -> None:
+    def __init__(
+        self,
+        crawler: Crawler,
+        planner: Planner,
+        clock: Clock,
+        errands: Errands,
+        measure: Callable[[PageVisit, Report], None] = lambda page, report: None,
+    ) -> None:
+        """*measure* adds to a report what the visit is worth to searchers."""
+        self._measure = measure
         self._crawler = crawler
         self._planner = planner
         self._clock = clock
@@ -140,14 +151,16 @@ class Visits:
         source = page.visit.record.page_id
         if report.callback_failed:
             return NOTHING_FOUND
-        if page.shown:
-            return self._young_links.polled(source, page.shown, page.found)
+        if page.linked:
+            return self._young_links.polled(source, page.linked, page.found)
         return self._young_links.unchanged(source)
 
     def close(self, page: PageVisit, report: Report) -> None:
         """Close a visit, unless it is closed already."""
         self._waiting.discard(page)
         report.new_links = page.new_links
+        if page.is_open:
+            self._measure(page, report)
         if page.visit.record.kind is PageKind.SOURCE and report.outcome.saw_content:
             report.staying = self._staying(page, report)
         report.is_unfinished = bool(page.coming) or self._errands.is_waiting(page.visit.record.page_id)

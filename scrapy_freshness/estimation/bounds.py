@@ -66,6 +66,16 @@ def bounds(profiles: Sequence[ProfilePoints], seconds: float) -> Bounds:
     return Bounds(least, most, min(utilities), max(utilities))
 
 
+def bound_curves(profiles: Sequence[ProfilePoints], seconds: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lower and upper bound of the divergence just before each time, the means over the profiles.
+
+    >>> lower, upper = bound_curves([(np.array([2.0]), np.array([0.5]))], np.array([1.0, 2.0, 3.0]))
+    >>> lower.tolist(), upper.tolist()
+    ([0.0, 0.0, 0.5], [0.5, 0.5, 1.0])
+    """
+    return _between(profiles, seconds)
+
+
 def next_period(
     bounds: Bounds, threshold: float, since_reference: float, period: float
 ) -> tuple[float, bool]:

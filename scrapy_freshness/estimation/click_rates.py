@@ -28,6 +28,8 @@ _LEAST_SHAPE, _MOST_SHAPE = 0.05, 10.0
 _STRENGTH = 1.0
 #: Share of the mean of all hosts that a host without any log is believed to have.
 PESSIMISM = 0.5
+#: A log of a few lines tells nothing of a rate; what has faded to less is nothing.
+_LEAST_SECONDS, _LEAST_CLICKS = 3600.0, 1e-9
 #: Weeks that count at all.
 _MEMORY_WEEKS = 60
 
@@ -99,14 +101,14 @@ def request_rates(
     Examples
     --------
     >>> found = request_rates(
-    ...     np.array([30.0, 0, 0, 0]), np.array([100.0, 100, 0, 0]), np.array([0, 0, 0, 1]), 2)
-    >>> found.page.round(3).tolist(), found.host.round(3).tolist()
-    ([0.29, 0.01, 0.15, 0.075], [0.15, 0.075])
+    ...     np.array([30.0, 0, 0, 0]), 3600 * np.array([1.0, 1, 0, 0]), np.array([0, 0, 0, 1]), 2)
+    >>> (3600 * found.page).round(1).tolist(), (3600 * found.host).round(1).tolist()
+    ([29.0, 1.0, 15.0, 7.5], [15.0, 7.5])
     """
-    n_clicks, observed = float(clicks.sum()), float(seconds.sum())
-    if not n_clicks > 0 or not observed > 0:
+    n_clicks = float(clicks.sum())
+    if n_clicks < _LEAST_CLICKS:
         return None
-    mean = n_clicks / observed
+    mean = n_clicks / max(float(seconds.sum()), _LEAST_SECONDS)
     of_host = np.bincount(host, clicks, n_hosts)
     time_of_host = np.bincount(host, seconds, n_hosts)
     rate = (of_host + _STRENGTH) / (time_of_host + _STRENGTH / mean)

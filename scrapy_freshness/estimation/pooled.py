@@ -107,12 +107,24 @@ class Pooled:
         first_seconds : when a page is likely to be looked at, about known pages / crawl rate
         """
         seconds = np.full(len(histories), first_seconds)
-        priors = self._priors(groups, previous, first_seconds)
-        believed = filtered(priors, histories, self._forgetting, self._power)
-        believed += self._forgetting * (priors - believed)  # it may begin anew after the last one, too
+        _, believed = self.believed(groups, histories, previous, first_seconds=first_seconds)
         low, high = interval(believed)
         rate = np.clip(matched_rate(believed, seconds), low, high)
         return PooledEstimate(rate, low, high, *doubtful_rates(believed, seconds))
+
+    def believed(
+        self,
+        groups: Sequence[Group],
+        histories: Sequence[bytes],
+        previous: RateEstimate | None = None,
+        *,
+        first_seconds: float = 86400.0,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Distributions of the rates before and after what visits saw; parameters as those of `estimate`."""
+        priors = self._priors(groups, previous, first_seconds)
+        after = filtered(priors, histories, self._forgetting, self._power)
+        after += self._forgetting * (priors - after)  # it may begin anew after the last one, too
+        return priors, after
 
     def learn(
         self, groups: Sequence[Group], previous: RateEstimate | None, present: RateEstimate | None

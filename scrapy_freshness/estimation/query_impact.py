@@ -134,6 +134,18 @@ class GainPool:
         expected: FloatArray = quality * ((gained + share * weight) / (at_stake + weight))
         return expected
 
+    def packed(self) -> bytes:
+        """All that is known, to be kept."""
+        known = (self._gained, self._at_stake, [self._quality, self._pages])
+        return np.concatenate(known).astype("<f8").tobytes()
+
+    def restore(self, packed: bytes) -> None:
+        """Go on with what was kept; what cannot be read is left alone."""
+        known = np.frombuffer(packed, "<f8") if len(packed) == 8 * (2 * _OCTAVES + 2) else np.empty(0)
+        if len(known) and np.isfinite(known).all():
+            self._gained, self._at_stake = known[:_OCTAVES].copy(), known[_OCTAVES : 2 * _OCTAVES].copy()
+            self._quality, self._pages = float(known[-2]), int(known[-1])
+
     @property
     def _mean_quality(self) -> float:
         """Of the pages seen so far; 1 if there are none, or nothing is found on them."""

@@ -105,12 +105,13 @@ class ClickedAddresses:
 
     def _look_up(self, urls: Sequence[str]) -> None:
         """As the address is written; else with the other scheme, and without what says where from."""
-        left = self._found(urls, lambda url: url)
+        left = self._found(urls, str)
         left = self._found(left, other_scheme)
-        left = self._found([url for url in left if "?" in url], without_tracking) + [
-            url for url in left if "?" not in url
-        ]
-        for url in left:
+        tracked = [url for url in left if "?" in url]
+        lost = self._found(
+            self._found(tracked, without_tracking), lambda url: other_scheme(without_tracking(url))
+        )
+        for url in [url for url in left if "?" not in url] + lost:
             self._numbers[url] = self._waiting(url)
 
     def _found(self, urls: Sequence[str], written: Callable[[str], str]) -> list[str]:
@@ -137,7 +138,7 @@ class ClickedAddresses:
 
     def _waiting(self, url: str) -> int:
         """A number for an address that no page has; only on hosts that are crawled."""
-        host = url.split("/", 3)[2] if url.count("/") > 2 else ""
+        host = url.split("/", 3)[2].rsplit(":", 1)[0] if url.count("/") > 2 else ""
         if host not in self._hosts or len(url) > _LONGEST_WAITING or _NO_PAGE.search(url):
             return NOBODY
         fingerprint = self._fingerprint(url)

@@ -25,7 +25,7 @@ def case_of(
 ) -> Case:
     """All that decides when a page is visited; without *others*, they are read from the database."""
     terms, everyone = others or _others(store, config, spider, now)
-    page = Outlook(terms, columns_of([row_of(record, spider)]), now)
+    page = Outlook(terms, columns_of([row_of(record, spider)], {record.page_id: record.beliefs}), now)
     value = float(page.values()[0])
     is_ranked = record.status in (PageStatus.NEW, PageStatus.ACTIVE)
     rivals = everyone.competing_values()

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus
-from scrapy_freshness.storage.page_reports import PageReport
+from scrapy_freshness.storage.page_reports import PageReport, page_beliefs
+from scrapy_freshness.storage.store import Store
 
 Row = dict[str, Any]
 
@@ -22,11 +23,12 @@ def row_of(page: PageReport | PageRecord, spider: str) -> Row:
     return row | {"spider": spider, "status": page.status.name.lower(), "kind": page.kind.name.lower()}
 
 
-def assess(rows: Sequence[Row], terms_of: Callable[[str], Terms], now: float) -> None:
+def assess(store: Store, rows: Sequence[Row], terms_of: Callable[[str], Terms], now: float) -> None:
     """Add to each page what its spider's policy thinks of it: value, freshness and next visit."""
+    beliefs = page_beliefs(store, [row["page_id"] for row in rows])
     for spider in {row["spider"] for row in rows}:
         own = [row for row in rows if row["spider"] == spider]
-        outlook = Outlook(terms_of(spider), columns_of(own), now)
+        outlook = Outlook(terms_of(spider), columns_of(own, beliefs), now)
         thoughts = zip(outlook.values(), outlook.freshness(), outlook.next_visits(), strict=True)
         for row, (value, fresh, next_visit) in zip(own, thoughts, strict=True):
             row["value"] = float(value)
@@ -34,8 +36,12 @@ def assess(rows: Sequence[Row], terms_of: Callable[[str], Terms], now: float) ->
             row["next_visit_at"] = float(next_visit)
 
 
-def columns_of(rows: Sequence[Mapping[str, Any]]) -> PageColumns:
-    """The numbers of some pages as columns."""
+def columns_of(
+    rows: Sequence[Mapping[str, Any]], beliefs: Mapping[int, Mapping[str, float]] | None = None
+) -> PageColumns:
+    """The numbers of some pages as columns; *beliefs* are those beside the change rate, by page id."""
+    known = [(beliefs or {}).get(row["page_id"], {}) for row in rows]
+    names = {name for each in known for name in each}
     hosts = sorted({row["host"] for row in rows})
     number = {host: index for index, host in enumerate(hosts)}
 
@@ -58,4 +64,5 @@ def columns_of(rows: Sequence[Mapping[str, Any]]) -> PageColumns:
         failures=column("failures", np.int32),
         change_rate=column("change_rate", np.float32),
         pinned_seconds=column("pinned_seconds", np.float64),
+        beliefs={name: np.array([each.get(name, np.nan) for each in known], np.float32) for name in names},
     )

@@ -4,12 +4,18 @@ What a visit gained comes with the page's record (`visits.py`); the sums over al
 record's beliefs, so that nothing but the record is needed to go on.
 """
 
+import struct
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.estimation.query_impact import GainPool, RefreshSums, noticed_changes
+from scrapy_freshness.estimation.query_impact import (
+    GainPool,
+    NoticedChanges,
+    RefreshSums,
+    noticed_changes,
+)
 from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.learner import AroundRates, Columns, Learner
 
@@ -17,9 +23,69 @@ FloatArray = NDArray[np.float64]
 
 #: Beliefs in which the sums of `RefreshSums` are kept.
 _SUMS = ("gain_refreshes", "gain_seconds", "gain_sum", "gain_squares")
+#: Names under which is kept what pages have in common.
+POOL, _LINEAR_POOL = '["gains"]', '["gains-linear"]'
+#: Changes for which what is known of alike pages counts, beside those of the page.
+_PRIOR_CHANGES = 1.0
+#: Least and largest weight: nobody is forgotten, and nobody takes it all.
+_WEIGHTS = (0.01, 1000.0)
 
 
-class GainLearner(AroundRates):
+class GainRecorder(AroundRates):
+    """Keeps what visits gained, whatever the policy: what others have measured is there for who needs it.
+
+    Parameters
+    ----------
+    inner : learns change rates, and what else the policy needs
+    window : refreshes that are remembered; older ones fade. None: all
+    """
+
+    def __init__(self, inner: Learner, *, window: int | None = None) -> None:
+        super().__init__(inner)
+        self._window = window
+        self.pool = GainPool()  #: what pages have in common
+        self._has_new = False
+
+    def prior(self, page: PageRecord) -> Mapping[str, float]:
+        """As the inner learner has it."""
+        return self._rates.prior(page)
+
+    def learn(self, pages: Sequence[PageRecord]) -> Columns:
+        """Beliefs of the inner learner, and the sums of what was measured, if anything was."""
+        columns = self._rates.learn(pages)
+        if not any(_is_measured(page) for page in pages):
+            return columns
+        return {**columns, **self._recorded(pages, columns["change_rate"])}
+
+    def take_groups(self) -> Mapping[str, bytes]:
+        """Those of the inner learner, and the pool if it has grown."""
+        own = {POOL: self.pool.packed()} if self._has_new else {}
+        self._has_new = False
+        return {**self._rates.take_groups(), **own}
+
+    def restore(self, groups: Mapping[str, bytes]) -> None:
+        """Go on where an earlier run ended."""
+        super().restore(groups)
+        if POOL in groups:
+            self.pool.restore(groups[POOL])
+
+    def _recorded(self, pages: Sequence[PageRecord], rate: FloatArray) -> Columns:
+        gained, waited = _kept(pages, "quality_gain"), _kept(pages, "waited_seconds")
+        quality = _kept(pages, "page_quality", np.nan)
+        is_new = np.array(["quality_gain" in page.beliefs for page in pages], np.float64)
+        changes = -np.expm1(-rate * waited)
+        before = np.stack([_kept(pages, name) for name in (*_SUMS, "gain_changes")])
+        if self._window is not None:
+            fade = np.minimum(1.0, (self._window - 1) / np.maximum(before[0], 1e-9))
+            before = np.where(is_new > 0, before * fade, before)
+        *sums, all_changes = before + np.stack([is_new, waited, gained, gained**2, changes])
+        self.pool.add(quality, gained, changes)
+        self._has_new = True
+        kept = {"page_quality": quality, **dict(zip(_SUMS, sums, strict=True)), "gain_changes": all_changes}
+        return {name: column for name, column in kept.items() if np.isfinite(column).any()}
+
+
+class GainLearner(GainRecorder):
     """Gains and rates of the changes that searchers notice, for `user-centric`.
 
     Parameters
@@ -30,54 +96,59 @@ class GainLearner(AroundRates):
     """
 
     def __init__(self, inner: Learner, *, prior_refreshes: float = 0.5, window: int | None = None) -> None:
-        super().__init__(inner)
+        super().__init__(inner, window=window)
         self._prior_refreshes = prior_refreshes
-        self._window = window
-        self._pool = GainPool()
-
-    def recall(self, beliefs: Mapping[str, NDArray[np.float32]]) -> None:
-        """Learn from the beliefs about all pages that were kept (nan: none) what pages have in common."""
-        names = ("page_quality", "gain_sum", "gain_changes")
-        if all(name in beliefs for name in names):
-            quality, gained, changes = (np.asarray(beliefs[name], np.float64) for name in names)
-            measured = np.isfinite(gained) & np.isfinite(changes)
-            self._pool.add(quality[measured], gained[measured], changes[measured])
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """Changes are noticed, and cost what they cost a page of mean quality."""
         believed = self._rates.prior(page)
         rate = believed["change_rate"]
-        size = float(self._pool.expected(np.array([np.nan]))[0])
+        size = float(self.pool.expected(np.array([np.nan]))[0])
         return {**believed, "gain": size * rate, "noticed_rate": rate}
 
     def learn(self, pages: Sequence[PageRecord]) -> Columns:
         """Beliefs after visits, and the sums that they come from."""
         columns = self._rates.learn(pages)
         rate = columns["change_rate"]
-        gained, waited = _kept(pages, "quality_gain"), _kept(pages, "waited_seconds")
-        quality = _kept(pages, "page_quality", np.nan)
-        is_new = np.array(["quality_gain" in page.beliefs for page in pages], np.float64)
-        changes = -np.expm1(-rate * waited)
-        before = np.stack([_kept(pages, name) for name in (*_SUMS, "gain_changes")])
-        if self._window is not None:
-            fade = np.minimum(1.0, (self._window - 1) / np.maximum(before[0], 1e-9))
-            before = np.where(is_new > 0, before * fade, before)
-        *sums, all_changes = before + np.stack([is_new, waited, gained, gained**2, changes])
-        self._pool.add(quality, gained, changes)
-        noticed = noticed_changes(
-            RefreshSums(*sums),
-            self._pool.expected(quality),
-            rate,
-            prior_refreshes=self._prior_refreshes,
-        )
-        return {
-            **columns,
-            "gain": noticed.gain,
-            "noticed_rate": noticed.rate,
-            "page_quality": quality,
-            **dict(zip(_SUMS, sums, strict=True)),
-            "gain_changes": all_changes,
-        }
+        recorded = self._recorded(pages, rate)
+        noticed = noticed_by(recorded, rate, self.pool, prior_refreshes=self._prior_refreshes)
+        return {**columns, "gain": noticed.gain, "noticed_rate": noticed.rate, **recorded}
+
+
+class ChangeWorthLearner(GainRecorder):
+    """What a change of a page costs searchers, in units of the mean page, for `query_weight`.
+
+    Any change counts, noticed or not: this is a weight for models that know of all changes.
+    """
+
+    def prior(self, page: PageRecord) -> Mapping[str, float]:
+        """As the mean page."""
+        return {**self._rates.prior(page), "query_weight": 1.0}
+
+    def learn(self, pages: Sequence[PageRecord]) -> Columns:
+        """The gain of a change, from those of the page and of pages that are alike."""
+        columns = self._rates.learn(pages)
+        recorded = self._recorded(pages, columns["change_rate"])
+        quality = recorded.get("page_quality", np.full(len(pages), np.nan))
+        expected = self.pool.expected(quality)
+        total = recorded["gain_sum"] + _PRIOR_CHANGES * expected
+        worth = total / (recorded["gain_changes"] + _PRIOR_CHANGES)
+        usual = float(self.pool.expected(np.array([np.nan]))[0])
+        return {**columns, "query_weight": np.clip(worth / usual, *_WEIGHTS), **recorded}
+
+
+def noticed_by(
+    beliefs: Mapping[str, FloatArray],
+    change_rate: FloatArray,
+    pool: GainPool,
+    *,
+    prior_refreshes: float = 0.5,
+) -> NoticedChanges:
+    """The changes that searchers notice, from the sums that a recorder has kept of some pages."""
+    missing = np.zeros(len(change_rate))
+    sums = RefreshSums(*(np.nan_to_num(beliefs.get(name, missing)) for name in _SUMS))
+    quality = beliefs.get("page_quality", np.full(len(change_rate), np.nan))
+    return noticed_changes(sums, pool.expected(quality), change_rate, prior_refreshes=prior_refreshes)
 
 
 class LinearGainLearner(AroundRates):
@@ -105,6 +176,16 @@ class LinearGainLearner(AroundRates):
         """Of all refreshes; 1 as long as there are none."""
         return self._total / self._refreshes if self._total > 0 else 1.0
 
+    def take_groups(self) -> Mapping[str, bytes]:
+        """Those of the rates, and the mean."""
+        return {**self._rates.take_groups(), _LINEAR_POOL: struct.pack("<dd", self._refreshes, self._total)}
+
+    def restore(self, groups: Mapping[str, bytes]) -> None:
+        """Go on where an earlier run ended."""
+        super().restore(groups)
+        if len(kept := groups.get(_LINEAR_POOL, b"")) == 16:
+            self._refreshes, self._total = struct.unpack("<dd", kept)
+
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """An average page."""
         return {**self._rates.prior(page), "gain": self._mean}
@@ -124,6 +205,11 @@ class LinearGainLearner(AroundRates):
         weight = np.where(refreshes + kappa > 0, refreshes + kappa, 1.0)
         believed = np.where(refreshes > 0, (refreshes * mean + kappa * self._mean) / weight, self._mean)
         return {**columns, "gain": believed, "gain_mean": mean, "gain_refreshes": refreshes}
+
+
+def _is_measured(page: PageRecord) -> bool:
+    known = page.beliefs
+    return "quality_gain" in known or "page_quality" in known or "gain_refreshes" in known
 
 
 def _kept(pages: Sequence[PageRecord], name: str, missing: float = 0.0) -> FloatArray:

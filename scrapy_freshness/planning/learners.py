@@ -8,6 +8,12 @@ from scrapy_freshness.config import Config
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
 from scrapy_freshness.estimation.pooled import Pooled
+from scrapy_freshness.planning.gain_learner import (
+    ChangeWorthLearner,
+    GainLearner,
+    GainRecorder,
+    LinearGainLearner,
+)
 from scrapy_freshness.planning.learner import Learner
 from scrapy_freshness.planning.learning import PooledLearner, RateLearner
 from scrapy_freshness.planning.link_learner import LinkLearner
@@ -27,14 +33,19 @@ ESTIMATORS: Mapping[str, Callable[[PriorPoints, bool], Learner]] = MappingProxyT
 
 
 def learner_of(policy: Policy, config: Config) -> Learner:
-    """The learner of a crawl with these settings."""
+    """The learner of a crawl with these settings.
+
+    A page of a source is as important as others while it is new, unless a setting says otherwise: it meets
+    so many requests a second until they fade. In other units, known pages and new ones could not be compared.
+    """
     prior = PriorPoints(config.prior_changed_after_seconds, config.prior_unchanged_after_seconds)
     return learner_for(
         policy,
         estimator=config.estimator,
         prior=prior,
-        profit=config.profit,
+        profit=config.profit * config.profit_life_seconds,
         profit_life_seconds=config.profit_life_seconds,
+        measures_gains=True,
     )
 
 
@@ -45,6 +56,7 @@ def learner_for(
     prior: PriorPoints | None = None,
     profit: float = 1.0,
     profit_life_seconds: float = 86400.0,
+    measures_gains: bool = False,
 ) -> Learner:
     """The learner of everything that a policy's value model needs to know.
 
@@ -54,12 +66,13 @@ def learner_for(
     prior : pseudo-observations of the estimator mle
     profit, profit_life_seconds : requests that a page of a source meets if it is fetched at once, and their
         mean life
+    measures_gains : whether visits may bring what searchers gain by them
     """
     if estimator not in ESTIMATORS:
         raise ConfigError(f"there is no estimator {estimator!r}: choose one of {', '.join(ESTIMATORS)}")
     needs, options = policy.model.needs, policy.options
     learner = ESTIMATORS[estimator](prior or PriorPoints(), "doubt" in needs)
-    if "gain" in needs:
+    if not measures_gains and {"gain", "query_weight"} & needs:
         raise ConfigError(
             f"policy {policy.name} cannot learn: what visits gain for searchers is not measured"
         )
@@ -78,4 +91,10 @@ def learner_for(
         learner = LinkLearner(
             learner, profit=profit, decay=1 / profit_life_seconds, with_leaving="leaving" in needs
         )
-    return learner
+    if "noticed_rate" in needs:
+        return GainLearner(learner)
+    if "gain" in needs:
+        return LinearGainLearner(GainRecorder(learner))
+    if "query_weight" in needs:
+        return ChangeWorthLearner(learner)
+    return GainRecorder(learner) if measures_gains else learner

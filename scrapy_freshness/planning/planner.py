@@ -30,7 +30,7 @@ from scrapy_freshness.planning.ready import FreeAt
 from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.planning.told import Told
-from scrapy_freshness.planning.visited import VisitedPages
+from scrapy_freshness.planning.visited import BeforeLearning, VisitedPages
 from scrapy_freshness.planning.visits import Report, Upkeep, Visit, renewed_record
 from scrapy_freshness.value.pins import WithPins
 from scrapy_freshness.value.polls import WithPolls
@@ -51,6 +51,7 @@ class Planner:
         upkeep: Upkeep | None = None,
         crawls_per_second: float = 1.0,
         min_interval: float = 0.0,
+        before_learning: BeforeLearning = lambda records: None,
     ) -> None:
         self.hosts = hosts
         self.policy = policy
@@ -62,7 +63,7 @@ class Planner:
         self._model = WithPins(WithPolls(policy.model))
         self._frontier = Frontier(self._table, self._model, policy.pacing.floor, min_interval)
         self._prices = Prices(policy, self._table, self._frontier, crawls_per_second=crawls_per_second)
-        self._visited = VisitedPages(self._table, learner)
+        self._visited = VisitedPages(self._table, learner, before_learning)
         self._books = Books(upkeep or Upkeep())
         self._stock = Stock(
             self._table,

@@ -27,6 +27,7 @@ from scrapy_freshness.value.interval import Interval
 from scrapy_freshness.value.ncis import Ncis, NcisApprox
 from scrapy_freshness.value.patient import PatientLongevity
 from scrapy_freshness.value.uniform import Uniform
+from scrapy_freshness.value.weighed import WeighedByQueries
 
 #: The price of a fetch for what is believed of all sources, at a rate of fetches per second.
 SolvePrice = Callable[[Beliefs, float], float]
@@ -45,6 +46,7 @@ class PolicyOptions:
     longevity_learning: float = 4.0  #: l/T, thresholds that a page waits at most after its first visit
     deaf_seconds: float = 0.0
     participation: bool = True  #: whether sources and new pages have to pay for their own fetches
+    query_importance: bool = False  #: whether a page weighs by what its changes cost searchers
     pages_cost: bool = True  #: whether the pages that sources bring are fetched from the same budget
 
     @classmethod
@@ -60,6 +62,7 @@ class PolicyOptions:
             longevity_learning=config.longevity_learning,
             deaf_seconds=config.deaf_seconds,
             participation=config.participation,
+            query_importance=config.query_importance,
         )
 
     @property
@@ -158,4 +161,6 @@ def policy_named(name: str, options: PolicyOptions | None = None) -> Policy:
     if isinstance(model, EchoNewPages):
         scheduled = partial(scheduled_price, participation=options.participation)
         solve_price = scheduled if options.pages_cost else polls_price
+    if options.query_importance and "gain" not in model.needs:
+        model = WeighedByQueries(model)
     return Policy(name, model, pacing, options.deaf_seconds, options, solve_price)

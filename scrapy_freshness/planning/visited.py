@@ -1,5 +1,7 @@
 """Pages that were visited lately, waiting to be learned from together."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from scrapy_freshness.model import PageKind, PageRecord
@@ -8,11 +10,15 @@ from scrapy_freshness.planning.learner import Learner
 from scrapy_freshness.planning.learning import note_beliefs
 from scrapy_freshness.planning.table import PageTable
 
+#: Adds to records of visited pages what is to be learned from, and takes less time for many together.
+BeforeLearning = Callable[[Sequence[PageRecord]], None]
+
 
 class VisitedPages:
     """Rows and records of visited pages; the learner is asked about many at a time."""
 
-    def __init__(self, table: PageTable, learner: Learner) -> None:
+    def __init__(self, table: PageTable, learner: Learner, before_learning: BeforeLearning) -> None:
+        self._before_learning = before_learning
         self._table = table
         self._learner = learner
         self._waiting: list[tuple[int, PageRecord]] = []
@@ -32,6 +38,7 @@ class VisitedPages:
         """Learn from all that wait; returns their rows, and their records with what is believed of them."""
         rows = np.array([row for row, _ in self._waiting])
         records = [record for _, record in self._waiting]
+        self._before_learning(records)
         beliefs = self._learner.learn(records)
         self._table.believe(rows, beliefs)
         note_beliefs(records, beliefs)

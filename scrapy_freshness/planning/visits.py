@@ -93,6 +93,8 @@ class Report:
     heard: Heard = NOTHING_HEARD  #: signals since the visit before; the planner's part
     page_quality: float | None = None  #: what searchers find on the page; None: not measured
     quality_gain: float | None = None  #: what they gain by the visit, 0 if nothing; None: not measured
+    terms: bytes | None = None  #: search.packed, of the content; None: as before
+    links: bytes | None = None  #: search.links; None: as before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +138,7 @@ def updated_record(
     after.status = _LEFT.get(report.outcome, record.status)
     after.failures = record.failures + 1
     if after.status in _LEFT.values():
+        after.terms = after.links = b""  # nobody finds it any more
         if after.status is not record.status:
             after.failures = 1
         first = max(upkeep.gone_recheck_seconds, usual_wait_seconds)
@@ -295,6 +298,10 @@ def _after_content(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRe
         after.content_hash = report.measurement.content_hash
     if report.body_hash is not None:
         after.body_hash = report.body_hash
+    if report.terms is not None:
+        after.terms = report.terms
+    if report.links is not None:
+        after.links = report.links
     if report.outcome is not Outcome.NOT_MODIFIED:
         after.etag, after.last_modified = report.etag, report.last_modified
     return after
@@ -347,6 +354,13 @@ def _measured(record: PageRecord, report: Report) -> dict[str, float]:
         found["quality_gain"] = report.quality_gain
         found["waited_seconds"] = found["seconds_between"]
     return found
+
+
+def note_gain(record: PageRecord, gain: float) -> None:
+    """Tell the learner what searchers gained by a visit, if that is measured after it was closed."""
+    if "seconds_between" in record.beliefs:
+        record.beliefs["quality_gain"] = gain
+        record.beliefs["waited_seconds"] = record.beliefs["seconds_between"]
 
 
 def _profiles_after(record: PageRecord, report: Report, upkeep: Upkeep) -> bytes:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.search.impact import Impact
 from scrapy_freshness.search.map_fitting import fitted_maps
+from scrapy_freshness.search.meter import Meter, TermGains
 from scrapy_freshness.search.postings import Change, Postings
 from scrapy_freshness.search.scoring import Scoring
 from scrapy_freshness.search.workload import PageTerms
@@ -42,8 +42,7 @@ class SearchIndex:
     def refit(self) -> None:
         """Renew maps and weights, for the pages as they are in the index."""
         self.maps = fitted_maps(self.postings, self._scoring, self._links)
-        weight = self._scoring.weight(self.postings.df, len(self.postings))
-        self._impact = Impact(self.maps, self._frequency * weight)
+        self.meter = Meter(self._frequency, self._scoring, self.maps, self.postings.df, len(self.postings))
 
     def refresh(self, page: int, terms: PageTerms) -> Change:
         """Take over the terms that a page has by now."""
@@ -51,39 +50,20 @@ class SearchIndex:
 
     def gain(self, change: Change) -> float:
         """Delta Q_A of a refresh, >= 0."""
-        length = np.array(change.length, np.float64)[:, None]
-        before, after = self._scoring.base(change.tf.astype(np.float64), length, self._links_to(change.page))
-        (moved,) = (before != after).nonzero()
-        parts = self._impact.gains(change.terms.take(moved), before.take(moved), after.take(moved))
-        return float(parts.sum())
+        return self.meter.gain(change, float(self._links_to(change.page)[0]))
 
     def gains(self, changes: Sequence[Change]) -> FloatArray:
         """Delta Q_A of each of many refreshes, which takes less time than one by one."""
-        owner, _, gains = self.term_gains(changes)
-        return np.bincount(owner, gains, len(changes)).astype(np.float64, copy=False)
+        parts = self.term_gains(changes)
+        return np.bincount(parts.change, parts.gain, len(changes)).astype(np.float64, copy=False)
 
     def page_quality(self, page: int) -> float:
         """What searchers find on a page."""
-        terms, tf, length = self.postings.of(page)
-        base = self._scoring.base(tf.astype(np.float64), np.array([float(length)]), self._links_to(page))
-        return float(self._impact.found(terms, base).sum())
+        return self.meter.page_quality(self.postings.of(page), float(self._links_to(page)[0]))
 
-    def term_gains(self, changes: Sequence[Change]) -> tuple[NDArray[np.intp], NDArray[np.int32], FloatArray]:
+    def term_gains(self, changes: Sequence[Change]) -> TermGains:
         """For each term that a change touches: the number of the change, the term, its part of the gain."""
-        counts = [len(change.terms) for change in changes]
-        terms = np.concatenate([change.terms for change in changes])
-        pages = np.array([change.page for change in changes])
-        lengths = np.array([change.length for change in changes], np.float64).T
-        links = self._links_to(pages)
-        owner = np.repeat(np.arange(len(changes)), counts)
-        tf = np.concatenate([change.tf for change in changes], axis=1)
-        before, after = (
-            self._scoring.base(side, length.take(owner), links.take(owner))
-            for side, length in zip(tf, lengths, strict=True)
-        )
-        (moved,) = (before != after).nonzero()
-        terms = terms.take(moved)
-        return owner.take(moved), terms, self._impact.gains(terms, before.take(moved), after.take(moved))
+        return self.meter.parts_of(changes, self._links_to(np.array([change.page for change in changes])))
 
     def _links_to(self, pages: int | NDArray[np.int64]) -> FloatArray:
         return self._links.take(np.atleast_1d(pages), mode="clip")

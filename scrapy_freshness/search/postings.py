@@ -17,7 +17,7 @@ from scrapy_freshness.search.workload import NO_TERMS, PageTerms
 _FIRST_ROOM = 1 << 12
 #: A page that grows by a smaller share is as long as before: scores move by half of that, and a page that
 #: moves so little trades looks with pages that are as good.
-_LEAST_GROWTH = 0.1
+LEAST_GROWTH = 0.1
 
 
 class Change(NamedTuple):
@@ -31,6 +31,19 @@ class Change(NamedTuple):
     terms: NDArray[np.int32]
     tf: NDArray[np.uint16]  #: (2, terms) before and after
     length: tuple[int, int]  #: before and after
+
+
+class Moves(NamedTuple):
+    """What some refreshes change, all their terms in one row each."""
+
+    change: NDArray[np.intp]  #: number of the refresh
+    terms: NDArray[np.int32]
+    tf: NDArray[np.integer[Any]]  #: (2, terms) before and after
+    length: NDArray[np.integer[Any]]  #: (2, terms) of the page before and after
+
+    def at(self, rows: NDArray[np.bool_]) -> "Moves":
+        """Some of the rows."""
+        return Moves(self.change[rows], self.terms[rows], self.tf[:, rows], self.length[:, rows])
 
 
 class PostingColumns(NamedTuple):
@@ -84,7 +97,7 @@ class Postings:
         """Take over the present terms of a page; `NO_TERMS` if it is gone."""
         if page >= len(self._start):
             self._add_pages(page)
-        change = _change(page, self.of(page), new)
+        change = change_of(page, self.of(page), new)
         before, after = change.tf
         self.df[change.terms[before == 0]] += 1
         self.df[change.terms[after == 0]] -= 1
@@ -186,8 +199,8 @@ def _room_for(count: int) -> int:
     return -(-count // step) * step
 
 
-def _change(page: int, old: PageTerms, new: PageTerms) -> Change:
-    """Both sets of terms, joined."""
+def change_of(page: int, old: PageTerms, new: PageTerms) -> Change:
+    """What becomes of a page that had other terms: both sets of them, joined."""
     terms = np.concatenate((old.terms, new.terms))
     order = terms.argsort(kind="stable")
     terms = terms.take(order)
@@ -199,7 +212,7 @@ def _change(page: int, old: PageTerms, new: PageTerms) -> Change:
     places += (order >= len(old.terms)) * len(terms)
     tf = np.zeros((2, len(terms)), np.uint16)
     tf.ravel()[places] = np.concatenate((old.tf, new.tf)).take(order)
-    if abs(new.length - old.length) <= _LEAST_GROWTH * old.length:
+    if abs(new.length - old.length) <= LEAST_GROWTH * old.length:
         (kept,) = (tf[0] != tf[1]).nonzero()
         terms, tf = terms.take(kept), tf.take(kept, axis=1)
     return Change(page, terms, tf, (old.length, new.length))

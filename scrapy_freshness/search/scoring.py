@@ -21,6 +21,7 @@ class Scoring(Protocol):
     """A scoring function."""
 
     name: str
+    uses_links: bool  #: whether scores depend on links; if they do not, nobody counts them
 
     def base(self, tf: FloatArray, length: FloatArray, links: FloatArray) -> FloatArray:
         """What depends on the page: b >= 0, and 0 exactly where the term is not on the page.
@@ -66,6 +67,7 @@ class TfIdf:
     """
 
     name = "tf-idf"
+    uses_links = False
 
     def base(self, tf: FloatArray, length: FloatArray, links: FloatArray) -> FloatArray:
         """Square root of the share of the page that is the term."""
@@ -91,6 +93,7 @@ class InLinks:
     """
 
     name = "in-links"
+    uses_links = True
 
     def base(self, tf: FloatArray, length: FloatArray, links: FloatArray) -> FloatArray:
         """In-links and one, where the term is on the page."""

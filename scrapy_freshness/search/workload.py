@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.content.terms import term_hashes
+from scrapy_freshness.content.terms import hashes_of_terms, term_hash, term_hashes
 
 FloatArray = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class Workload:
     """Terms with numbers and frequencies.
 
     >>> workload = Workload.of({"rain": 5.0, "tokyo": 2.0})
-    >>> found = workload.terms_in(term_hashes("Rain, rain, go away"))
+    >>> found = workload.terms_in("Rain, rain, go away")
     >>> [workload.terms[number] for number in found.terms], found.tf.tolist(), found.length
     (['rain'], [2], 4)
     """
@@ -48,7 +48,7 @@ class Workload:
     def of(cls, frequencies: Mapping[str, float]) -> "Workload":
         """Number the terms of a workload, such as `content.terms.term_frequencies` makes."""
         terms = list(frequencies)
-        hashes = np.array([_hash(term) for term in terms], np.uint64)
+        hashes = hashes_of_terms(terms)
         order = np.argsort(hashes)
         if np.any(hashes[order][1:] == hashes[order][:-1]):
             raise ValueError("a workload has every term once, and two of these are the same")
@@ -60,11 +60,16 @@ class Workload:
 
     def number(self, term: str) -> int | None:
         """Number of a term as `query_terms` gives it; None if nobody asks for it."""
-        (found,) = self.terms_in(term_hashes(term)).terms.tolist() or (None,)
-        return found
+        hashed = np.uint64(term_hash(term))
+        place = int(self.hashes.searchsorted(hashed))
+        return place if place < len(self) and self.hashes[place] == hashed else None
 
-    def terms_in(self, hashes: NDArray[np.uint64]) -> PageTerms:
-        """Count the terms of a page by the hashes of all its terms, `content.terms.term_hashes`."""
+    def terms_in(self, text: str) -> PageTerms:
+        """Count the terms of a page by its text."""
+        return self.counted(*term_hashes(text))
+
+    def counted(self, hashes: NDArray[np.uint64], length: int) -> PageTerms:
+        """The same by the hashes of all its terms and its length, `content.terms.term_hashes`."""
         ordered = np.sort(hashes)
         is_first = np.ones(ordered.size, np.bool_)
         np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
@@ -76,12 +81,5 @@ class Workload:
         return PageTerms(
             places.take(found).astype(np.int32),
             np.minimum(tf, MAX_TF).astype(np.uint16),
-            ordered.size,
+            length,
         )
-
-
-def _hash(term: str) -> int:
-    hashes = term_hashes(term).tolist()
-    if len(hashes) != 1:
-        raise ValueError(f"a term is one word, got {term[:100]!r}")
-    return int(hashes[0])

@@ -42,15 +42,26 @@ class EchoWeb:
         return Look(int(shown[-1]) if len(shown) else -1, links=shown.tolist())
 
     def profit(self, fetches: Fetches, start: float, end: float) -> float:
-        """Profit of the pages that appear in some time, as a share of that of fetching each at once."""
+        """Profit of the pages that appear in some time, as a share of that of fetching each at once.
+
+        Who fetches a page again earns nothing more.
+        """
         graph = self.graph
-        links = fetches.pages - len(graph.link_rate)
-        is_page = links >= 0
-        links, times = links[is_page], fetches.times[is_page]
-        counted = _between(graph.births.times, start, end)
+        is_page = fetches.pages >= len(graph.link_rate)
+        pages, first = np.unique(fetches.pages[is_page], return_index=True)
+        links, times = pages - len(graph.link_rate), fetches.times[is_page][first]
+        counted = self._appears(start, end)
         delay = times - graph.births.times[links]
         earned = graph.link_profit[links] * np.exp(-graph.decay[graph.births.owners[links]] * delay)
-        return float(earned[counted[links]].sum() / graph.link_profit[counted].sum())
+        return float(earned[counted[links]].sum() / self.bound(start, end))
+
+    def bound(self, start: float, end: float) -> float:
+        """Profit of fetching at once every page that appears in some time."""
+        return float(self.graph.link_profit[self._appears(start, end)].sum())
+
+    def _appears(self, start: float, end: float) -> NDArray[np.bool_]:
+        times = self.graph.births.times
+        return (times >= start) & (times <= end)
 
 
 class KnownSources:
@@ -58,11 +69,11 @@ class KnownSources:
 
     def __init__(self, graph: EchoGraph) -> None:
         self._graph = graph
+        self._leaving = graph.leaving
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """The truth."""
         rate = {"change_rate": _NEVER, "mean_rate": _NEVER, "doubt": 0.0}
-        # A list pushes out its oldest links, which somebody has found by then.
         known = {**rate, "link_rate": 0.0, "leaving": 0.0, **page.beliefs}
         if page.kind is PageKind.SOURCE:
             graph, number = self._graph, page.fingerprint
@@ -70,6 +81,7 @@ class KnownSources:
                 "link_rate": float(graph.link_rate[number]),
                 "profit": float(graph.profit[number]),
                 "decay": float(graph.decay[number]),
+                "leaving": float(self._leaving[number]),
             }
         return known
 
@@ -146,7 +158,3 @@ def crawl_by_chooser(web: EchoWeb, chooser: Chooser, ticks: FloatArray) -> Fetch
             frontier.polled_at[source] = now
             pages.append(source)
     return Fetches(np.array(pages, np.int64), ticks)
-
-
-def _between(times: FloatArray, start: float, end: float) -> NDArray[np.bool_]:
-    return (times >= start) & (times <= end)

@@ -99,13 +99,17 @@ def replacing(columns: Iterable[str]) -> list[str]:
 
 
 class BulkUpdate:
-    """``UPDATE`` of many rows by their key, which is a whole number; rows that do not exist are left out."""
+    """``UPDATE`` of many rows by their key, which is a whole number; rows that do not exist are left out.
 
-    def __init__(self, table: Table, key: str, columns: Sequence[str]) -> None:
+    With *adds*, numbers are added to those that are there.
+    """
+
+    def __init__(self, table: Table, key: str, columns: Sequence[str], *, adds: bool = False) -> None:
         names = [key, *columns]
         arrays = ", ".join(f"%s::{table.c[name].type.compile(_POSTGRESQL)}[]" for name in names)
-        sets = ", ".join(f"{name} = new.{name}" for name in columns)
-        marks = ", ".join(f"{name} = ?" for name in columns)
+        before = {name: f"{table.name}.{name} + " if adds else "" for name in columns}
+        sets = ", ".join(f"{name} = {before[name]}new.{name}" for name in columns)
+        marks = ", ".join(f"{name} = {before[name]}?" for name in columns)
         self._sqlite = f"UPDATE {table.name} SET {marks} WHERE {key} = ?"
         # In the order of the key, as everybody who writes many rows: so nobody waits in a circle.
         self._lock = f"SELECT 1 FROM {table.name} WHERE {key} = ANY(%s::bigint[]) ORDER BY {key} FOR UPDATE"

@@ -1,13 +1,15 @@
 """Which pages are there, and what happened to this one? For commands and the dashboard."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal_column, select, table, true
 
 from scrapy_freshness.model import PageKind, PageStatus, VisitRecord
+from scrapy_freshness.storage.bulk import BulkSelect
 from scrapy_freshness.storage.reading import has_url, number_of
-from scrapy_freshness.storage.rows import clean, host_name, visits_from
+from scrapy_freshness.storage.rows import beliefs_from, clean, host_name, visits_from
 from scrapy_freshness.storage.schema import URL_INDEXED, host, page, spider, url_start, visit
 from scrapy_freshness.storage.store import Store
 from scrapy_freshness.storage.views import VIEWS
@@ -96,7 +98,7 @@ def pages(
         if order == "host":
             chosen = chosen.join_from(page, host, host.c.id == page.c.host_id)
         chosen_ids = chosen.limit(limit).offset(offset).subquery()
-        query = _page_query.join(chosen_ids, chosen_ids.c.page_id == page.c.page_id)
+        query = page_query.join(chosen_ids, chosen_ids.c.page_id == page.c.page_id)
         return _page_reports(connection, query.order_by(*keys))
 
 
@@ -110,7 +112,7 @@ def count_pages(store: Store, which: PageFilter = ANY_PAGE) -> int:
 def find_pages(store: Store, url: str) -> list[PageReport]:
     """The pages with exactly this URL: none, one, or one for each spider and variant of the request."""
     with store.reading() as connection:
-        return _page_reports(connection, _page_query.where(has_url(url)).order_by(page.c.page_id))
+        return _page_reports(connection, page_query.where(has_url(url)).order_by(page.c.page_id))
 
 
 def page_visits(store: Store, page_id: int, limit: int = 100) -> list[VisitRecord]:
@@ -128,7 +130,7 @@ def page_visits(store: Store, page_id: int, limit: int = 100) -> list[VisitRecor
     return visits_from(rows)
 
 
-_page_query = (
+page_query = (
     select(
         *(page.c[field.name] for field in fields(PageReport) if field.name not in ("spider", "host")),
         spider.c.name.label("spider"),
@@ -152,10 +154,25 @@ def _order(order: str, descending: bool, *, indexed: bool) -> list[ColumnElement
 
 
 def _page_reports(connection: Connection, query: Select[Any]) -> list[PageReport]:
+    return page_reports(connection.execute(query))
+
+
+def page_reports(rows: Iterable[Any]) -> list[PageReport]:
+    """Reports from the rows of `page_query`."""
     return [
-        PageReport(**{**row, "status": PageStatus(row["status"]), "kind": PageKind(row["kind"])})
-        for row in connection.execute(query).mappings()
+        PageReport(**{**row._mapping, "status": PageStatus(row.status), "kind": PageKind(row.kind)})
+        for row in rows
     ]
+
+
+def page_beliefs(store: Store, ids: Iterable[int]) -> dict[int, dict[str, float]]:
+    """What is believed of some pages beside their change rates, of those of which anything is."""
+    with store.reading() as connection:
+        rows = _select_beliefs(connection, list(ids))
+    return {row.page_id: beliefs_from(row.beliefs) for row in rows if row.beliefs is not None}
+
+
+_select_beliefs = BulkSelect(select(page.c.page_id, page.c.beliefs), page.c.page_id)
 
 
 def page_ids(store: Store, which: PageFilter) -> list[int]:

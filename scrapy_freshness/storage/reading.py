@@ -25,7 +25,7 @@ from scrapy_freshness.storage.schema import (
 #: Rows that exist as Python objects at a time while columns are read.
 CHUNK = 10_000
 
-_COLUMNS: dict[str, DTypeLike] = {
+COLUMNS: dict[str, DTypeLike] = {
     "page_id": np.int64,
     "fingerprint": np.int64,
     "host_id": np.int32,
@@ -46,19 +46,19 @@ _select_records = BulkSelect(record_query, page.c.page_id)
 def load_pages(connection: Connection, spider_name: str) -> PageColumns:
     """The numbers of all pages of a spider; never more than a chunk of them as Python objects."""
     own = page.c.spider_id == number_of(spider, clean(spider_name))
-    query = select(*(page.c[name] for name in _COLUMNS), page.c.beliefs, page.c.pinned_seconds).where(own)
-    beliefs, pins = _Sparse(), _Sparse()
-    chunks: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, dtype)] for name, dtype in _COLUMNS.items()}
+    query = select(*(page.c[name] for name in COLUMNS), page.c.beliefs, page.c.pinned_seconds).where(own)
+    beliefs, pins = SparseColumns(), SparseColumns()
+    chunks: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, dtype)] for name, dtype in COLUMNS.items()}
     with connection.execute(query.execution_options(yield_per=CHUNK)) as result, np.errstate(over="ignore"):
         for rows in result.partitions():
             # Whole columns at a time: an array of rows takes ten times as long.
             *numbers, texts, pinned = zip(*rows, strict=True)
-            for (name, dtype), values in zip(_COLUMNS.items(), numbers, strict=True):
+            for (name, dtype), values in zip(COLUMNS.items(), numbers, strict=True):
                 chunks[name].append(np.array(values, dtype))
             beliefs.add([None if text is None else beliefs_from(text) for text in texts])
             pins.add([None if seconds is None else {"seconds": seconds} for seconds in pinned])
     # One column after the other, so that the chunks of only one are there twice.
-    columns = {name: np.concatenate(chunks.pop(name)) for name in _COLUMNS}
+    columns = {name: np.concatenate(chunks.pop(name)) for name in COLUMNS}
     host_ids, positions = np.unique(columns.pop("host_id"), return_inverse=True)
     names = {row.id: row.name for row in connection.execute(select(host.c.id, host.c.name))}
     return PageColumns(
@@ -70,7 +70,7 @@ def load_pages(connection: Connection, spider_name: str) -> PageColumns:
     )
 
 
-class _Sparse:
+class SparseColumns:
     """Gathers numbers that most pages do not have, by name; a column for those that any page has."""
 
     def __init__(self) -> None:

@@ -80,6 +80,9 @@ def detail_row(record: PageRecord) -> tuple[object, ...]:
         record.profiles,
         record.signalled or None,
         record.polls or None,
+        record.terms or None,
+        record.touched or None,
+        record.links or None,
     )
 
 
@@ -155,6 +158,9 @@ def records_from(rows: Iterable[Iterable[Any]]) -> list[PageRecord]:
         record.beliefs = beliefs_from(record.beliefs)  # type: ignore[arg-type]
         record.signalled = record.signalled or b""
         record.polls = record.polls or b""
+        record.terms = record.terms or b""
+        record.touched = record.touched or b""
+        record.links = record.links or b""
     return records
 
 

@@ -10,7 +10,8 @@ How the columns are spread over tables follows from what is read and written tog
   line names the line before of the same page, and the page names the last: its visits are a linked list.
 * ``signal`` is a log, too, but has an index on the page: signals are fewer than visits, and those that wait
   for an answer must be found when it comes.
-* What happens per minute is counted as it is written, so that no report counts a log of millions.
+* What happens per minute, and what becomes of signals, is counted as it is written, so that no report counts
+  a log of millions.
 
 Times are unix seconds. Foreign keys are not declared: a batch writes its rows together or not at all.
 """
@@ -121,6 +122,39 @@ page_detail = Table(
     Column("profiles", LargeBinary, nullable=False),
     Column("signalled", LargeBinary),
     Column("polls", LargeBinary),
+    Column("terms", LargeBinary),  # what searchers ask for that is on the page, three bytes a term
+    Column("touched", LargeBinary),  # what searchers noticed of its last change
+    Column("links", LargeBinary),  # fingerprints of the pages that it links to, if scores count them
+)
+
+query_term = Table(
+    "query_term",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("term", Text, nullable=False, unique=True),
+    Column("frequency", Double, nullable=False),  # how often it was asked for
+    sqlite_autoincrement=True,  # a number is never given out again: pages are kept by them
+)
+
+query_index = Table(
+    "query_index",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("scoring", Text, nullable=False),
+    Column("pages", BigInteger, nullable=False),
+    Column("fitted_at", Double, nullable=False),
+    PrimaryKeyConstraint("spider_id"),
+)
+
+query_map = Table(
+    "query_map",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("term_id", Integer, nullable=False),
+    Column("results", BigInteger, nullable=False),  # pages that have the term
+    # Logarithms of the scores at four ranks, from the first to the last.
+    *(Column(f"knot_{number}", Double, nullable=False) for number in range(1, 5)),
+    PrimaryKeyConstraint("spider_id", "term_id"),
 )
 
 page_group = Table(
@@ -205,6 +239,18 @@ signal = Table(
     Column("changed", Boolean),  # what it found
 )
 Index("ix_signal_page_id", signal.c.page_id)
+
+signal_count = Table(
+    "signal_count",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("host_id", Integer, nullable=False),  # of the page
+    Column("source", SmallInteger, nullable=False),
+    Column("heard", BigInteger, nullable=False),
+    Column("answered", BigInteger, nullable=False),
+    Column("confirmed", BigInteger, nullable=False),
+    PrimaryKeyConstraint("spider_id", "host_id", "source"),
+)
 
 wish = Table(
     "wish",

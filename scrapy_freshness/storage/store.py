@@ -17,8 +17,10 @@ from scrapy_freshness.model import (
     ImportProgress,
     PageColumns,
     PageRecord,
+    QueryTerms,
     SourceRecord,
     Subscription,
+    TermMaps,
     WaitingSignals,
 )
 from scrapy_freshness.storage import (
@@ -29,11 +31,13 @@ from scrapy_freshness.storage import (
     locks,
     maintenance,
     migrations,
+    query_rows,
     reading,
     signal_rows,
 )
 from scrapy_freshness.storage.database import Database
 from scrapy_freshness.storage.failures import our_errors
+from scrapy_freshness.storage.query_rows import StoredTerms
 from scrapy_freshness.storage.rows import clean
 from scrapy_freshness.storage.schema import spider
 from scrapy_freshness.storage.writing import BatchWriter, numbers_of
@@ -174,6 +178,33 @@ class Store:
         with self.reading() as connection:
             return reading.load_subscriptions(connection, spider_name)
 
+    def load_queries(self) -> QueryTerms:
+        """All terms that searchers ask for."""
+        with self.reading() as connection:
+            return query_rows.load_queries(connection)
+
+    def query_version(self) -> tuple[int, float]:
+        """Another pair of numbers after queries were imported."""
+        with self.reading() as connection:
+            return query_rows.version(connection)
+
+    def load_maps(self, spider_name: str) -> TermMaps | None:
+        """The maps from scores to ranks of a spider's pages; None if there are none yet."""
+        with self.reading() as connection:
+            return query_rows.load_maps(connection, reading.number_of(spider, clean(spider_name)))
+
+    @contextmanager
+    def stored_terms(self, spider_name: str | None) -> Iterator[Iterator[list[StoredTerms]]]:
+        """What pages of a spider (None: all) have of what searchers ask for, some pages at a time."""
+        with self.reading() as connection:
+            own = None if spider_name is None else reading.number_of(spider, clean(spider_name))
+            yield query_rows.stored_terms(connection, own)
+
+    def stored_terms_bytes(self, spider_name: str) -> int:
+        """How much that is, in bytes."""
+        with self.reading() as connection:
+            return query_rows.stored_bytes(connection, reading.number_of(spider, clean(spider_name)))
+
     def load_imports(self, kind: str) -> list[ImportProgress]:
         """How far files of a kind (clicks, ...) have been imported."""
         with self.reading() as connection:
@@ -245,6 +276,11 @@ class Store:
             spider_id = numbers_of(connection, spider, {clean(spider_name)})[clean(spider_name)]
             self._writer.write(connection, spider_id, batch)
 
+    def clear_queries(self) -> int:
+        """Forget all queries and the index of them; returns how many terms there were."""
+        with self.writing() as connection:
+            return query_rows.clear(connection)
+
     def save_import(self, progress: ImportProgress, write: Callable[[Connection], T]) -> T:
         """Write what a part of a file said together with how far it has been read, all or nothing.
 
@@ -255,7 +291,8 @@ class Store:
             with self.writing() as connection:
                 written = write(connection)
                 import_rows.write_import(connection, progress)
-                return written
+            progress.saved_position = progress.position
+            return written
         except BaseException:
             progress.import_id = number  # it may be of the transaction that was undone
             raise
@@ -291,7 +328,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that may write; for this room only."""
+        """A transaction, which must be short; for this room and what estimates from what is in it."""
         with our_errors(self.database):
             if self._lock is not None:
                 self._lock.assure()

@@ -119,6 +119,14 @@ VIEWS: dict[str, dict[str, str]] = {
         "answered_utc": "the same as text",
         "changed": "what that visit found: 1 if the page had changed, 0 if not",
     },
+    "v_queries": {
+        "spider": "spider of the pages",
+        "term": "a term that searchers ask for",
+        "frequency": "how often it was asked for, in all imported logs",
+        "results": "pages that have it",
+        "scoring": "how results are ranked",
+        "fitted_at": "when the pages were counted",
+    },
     "v_imports": {
         "import_id": "number of the import",
         "kind": "clicks, importance or queries",

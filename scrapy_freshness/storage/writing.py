@@ -6,7 +6,8 @@ from dataclasses import astuple
 from sqlalchemy import Connection, Table, bindparam, delete, func, select, text, update
 
 from scrapy_freshness.model import Batch, CrawlState, PageRecord, Subscription, VisitRecord
-from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, replacing, upsert
+from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, BulkUpdate, replacing, upsert
+from scrapy_freshness.storage.query_rows import write_maps
 from scrapy_freshness.storage.rows import (
     clean,
     detail_row,
@@ -37,16 +38,15 @@ from scrapy_freshness.storage.wish_rows import end_wishes
 _FIXED = {
     *("page_id", "fingerprint", "spider_id", "host_id", "discovered_at", "last_visit_id", "url"),
     *("importance", "importance_from", "found_on", "in_links"),
+    "pinned_seconds",  # who wishes it writes it
 }
-# Who wishes it writes it: a visit that began before would take it back.
-_WISHED = {"pinned_seconds"}
 
 _upsert_pages = upsert(
     page,
     page.c.keys(),
     ["page_id"],
     [
-        *replacing(column.name for column in page.c if column.name not in _FIXED | _WISHED),
+        *replacing(column.name for column in page.c if column.name not in _FIXED),
         "last_visit_id = coalesce(excluded.last_visit_id, page.last_visit_id)",
         # An import may have written an importance that the crawl does not know yet.
         "importance = CASE WHEN page.importance_from = 0 THEN excluded.importance ELSE page.importance END",
@@ -60,6 +60,7 @@ _upsert_subscriptions = upsert(
     subscription, subscription.c.keys(), ["token"], replacing(subscription.c.keys()[2:])
 )
 _delete_subscription = delete(subscription).where(subscription.c.token == bindparam("ended"))
+_add_links = BulkUpdate(page, "page_id", ["in_links"], adds=True)
 _insert_visits = BulkInsert(visit, visit.c.keys())
 _count_visits = upsert(
     visit_count,
@@ -110,12 +111,15 @@ class BatchWriter:
             known = {row[0]: (row[1], row[2]) for row in _select_pages(connection, map(int, page_ids))}
             last_visits = _log_visits(connection, batch.visits, known)
             self._write_pages(connection, spider_id, pages, known, last_visits)
-            write_signals(connection, batch)
+            _add_links(connection, sorted(batch.links.items()))
+            write_signals(connection, spider_id, batch)
             _count(connection, spider_id, batch)
             groups = {clean(name): state for name, state in batch.groups.items()}
             upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
             _write_subscriptions(connection, spider_id, batch.subscriptions)
             end_wishes(connection, batch.wishes)
+            if batch.maps is not None:
+                write_maps(connection, spider_id, batch.maps)
             if batch.state is not None:
                 _upsert_state(connection, [_state_row(spider_id, batch.state)])
         except BaseException:

@@ -34,6 +34,7 @@ class Beliefs:
     patience: FloatArray | None = None  #: prices that waiting may cost before a page is visited anyway, > 0
     gain: FloatArray | None = None  #: quality gained per second of waiting, >= 0
     noticed_rate: FloatArray | None = None  #: nu, changes per second that searchers notice, > 0
+    query_weight: FloatArray | None = None  #: what a change costs searchers, in units of the mean page, > 0
     decay: FloatArray | None = None  #: mu of ECHO, per second: how fast a link's profit vanishes, > 0
     link_rate: FloatArray | None = None  #: lambda of ECHO, links per second, >= 0
     profit: FloatArray | None = None  #: P of ECHO, of one fresh link, >= 0

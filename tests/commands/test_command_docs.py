@@ -16,9 +16,12 @@ TEXT = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
 
 COMMANDS = {
     "status": ("status",),
+    "top": ("top",),
     "pages": ("pages", "--limit", "99"),
     "show": ("show", SLOW),
     "why": ("why", SLOW),
+    "queries": ("queries", "--spider", "news"),
+    "search": ("search", "rain"),
     "signals": ("signals",),
     "settings": ("settings",),
     "db upgrade": ("db", "upgrade"),

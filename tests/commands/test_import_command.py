@@ -1,11 +1,13 @@
 """`scrapy freshness import`: files in, pages changed, the rest told."""
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from answering import Answer, answer_of
 from small_web import FAST, NEW, SLOW, fill
+from test_command_docs import ancestors, documented, paths
 
 from scrapy_freshness.model import Batch
 from scrapy_freshness.storage.store import Store
@@ -36,6 +38,41 @@ def test_importances_reach_pages_while_a_crawl_runs(
     assert answer.json["files"][0]["bad"] == {"no usable URL": 1, "importance must be above 0": 1}
     assert [each["line"] for each in answer.json["files"][0]["shown"]] == [5, 6]
     assert (found[SLOW], found[FAST], found[NEW]) == (7.5, 2.0, 1.0)
+
+
+def test_clicks_are_told_and_believed(freshness: Callable[..., Answer], web_url: str, tmp_path: Path) -> None:
+    lines = [
+        f'10.0.0.1 - - [16/Nov/2026:{minute // 60:02}:{minute % 60:02}:00 +0000] "GET {path} HTTP/1.1" 200 5 '
+        f'"-" "{agent}"\n'
+        for minute in range(900)
+        for path, agent in (("/fast", "Firefox/140"), ("/slow", "Googlebot"), ("/nowhere", "Firefox/140"))
+    ]
+    log = tmp_path / "access.log.gz"
+    log.write_bytes(gzip.compress("".join([*lines, "garbage\n"]).encode()))
+    arguments = ("import", "clicks", str(log), "--base-url", "http://a.example", "--json")
+    answer = freshness(*arguments)
+    again = freshness(*arguments)
+    assert importances(web_url)[FAST] == pytest.approx(1 / 60, rel=0.1)
+    told = freshness(*arguments[:-1], "--again")
+
+    csv = tmp_path / "importance.csv"
+    csv.write_text("http://a.example/*,2\n")
+    given = freshness("import", "importance", str(csv), "--json").json
+    assert (given["others"], importances(web_url)[FAST]) == (6, 2.0)
+    found = set(paths(answer.json)) | set(paths(given))
+    assert {path for path in found if not ancestors(path) & documented("import")} == set()
+    assert documented("import") - set().union(*map(ancestors, found)) == set()
+
+    assert answer.json["counts"] == {
+        "by bots": 900,
+        "clicks on known pages": 900,
+        "clicks on other addresses": 900,
+    }
+    assert answer.json["files"][0]["bad"] == {"no line of an access log": 1}
+    assert answer.json["pages"] == 12
+    assert again.json["files"][0]["lines"] == again.json["pages"] == 0
+    assert "1 line could not be used: 1 no line of an access log." in told.out
+    assert "  line 2,701: no line of an access log: garbage" in told.out
 
 
 def test_trouble_is_one_line(freshness: Callable[..., Answer], tmp_path: Path) -> None:

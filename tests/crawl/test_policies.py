@@ -9,7 +9,8 @@ from site_under_test import Answer, Page, Site, html
 
 from scrapy_freshness.config import POLICY_NAMES
 from scrapy_freshness.estimation.polls import poll_columns
-from scrapy_freshness.model import PageKind
+from scrapy_freshness.storage.importance_rows import ImportanceRule, give_importances
+from scrapy_freshness.storage.store import Store
 
 POLICIES = [name.replace("-J", "-2") for name in POLICY_NAMES if not name.startswith("echo")]
 #: A second of staleness costs as much as ten crawls: these policies would wait for hours otherwise.
@@ -65,15 +66,24 @@ def test_sources_are_polled_for_new_pages_which_are_fetched(site: Site, tmp_path
     site.pages["/hub"] = hub
     settings = {"FRESHNESS_POLICY": policy, "FRESHNESS_PROFIT_LIFE": "1min", "FRESHNESS_BUDGET": "20/s"}
 
-    for _ in range(2):
+    for run in range(2):
         done = crawl(tmp_path, site.url("/hub"), spider=HUB, settings=settings, seconds=3)
         polls = len(site.asked("/hub"))
         assert "Traceback" not in done.log
         assert polls >= 5
         assert all(len(site.asked(f"/{number}")) >= 1 for number in range(polls - 3))
+        if run == 0:
+            rule = ImportanceRule(1, True, site.url("/"), 0.5)
+            with Store.open(done.database_url) as store, store.writing() as connection:
+                give_importances(connection, {1: rule})
 
     with done.store() as store:
-        (record,) = [each for each in store.load_records(range(1, 9)) if each.kind is PageKind.SOURCE]
+        records = {each.url: each for each in store.load_records(range(1, 500))}
+    record = records[site.url("/hub")]
+    shown = [records[site.url(f"/{number}")] for number in range(polls - 3)]
+    # What the first poll shows need not be new; what is found after an importance was given has it.
+    assert [each.found_on for each in (shown[0], shown[5])] == [None, record.page_id]
+    assert (shown[0].importance, shown[-1].importance) == (1.0, 0.5)
     found, seconds = poll_columns([record.polls])
     assert record.url == site.url("/hub")
     assert found.sum() > 0 < seconds.min()
@@ -82,6 +92,17 @@ def test_sources_are_polled_for_new_pages_which_are_fetched(site: Site, tmp_path
     if policy == "holistic":  # each post is still there at the next three polls
         assert record.beliefs["young_links"] > 1
         assert record.beliefs["leaving"] < 0.1
+
+
+def test_links_to_pages_are_counted_once(site: Site, tmp_path: Path) -> None:
+    site.pages |= {"/": html("/a", "/b", "/a"), "/a": changing("/b"), "/b": html("/", "/a")}
+    settings = {"FRESHNESS_IMPORTANCE": "links", "FRESHNESS_BUDGET": "20/s", "FRESHNESS_LOG_PUSH": "1s"}
+    done = crawl(tmp_path, site.url(), settings=settings, seconds=2)
+    with done.store() as store:
+        links = {each.url: each.in_links for each in store.load_records(range(1, 9))}
+
+    assert len(site.asked("/a")) > 1
+    assert links == {site.url("/"): 1, site.url("/a"): 2, site.url("/b"): 2}
 
 
 def test_what_siblings_have_taught_is_kept(site: Site, tmp_path: Path) -> None:

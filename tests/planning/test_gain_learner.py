@@ -8,7 +8,12 @@ import pytest
 
 from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
 from scrapy_freshness.model import Outcome, PageRecord
-from scrapy_freshness.planning.gain_learner import GainLearner, LinearGainLearner
+from scrapy_freshness.planning.gain_learner import (
+    ChangeWorthLearner,
+    GainLearner,
+    GainRecorder,
+    LinearGainLearner,
+)
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learner import Learner
 from scrapy_freshness.planning.learning import RateLearner
@@ -113,17 +118,50 @@ def test_good_pages_are_expected_to_gain_more() -> None:
 
 def test_a_learner_that_is_restored_expects_the_same_of_pages() -> None:
     learner = GainLearner(rates())
-    pages = [after_visits(learner, [0.01 * number] * 20, quality=number) for number in (1.0, 2.0, 4.0)]
-    names = pages[0].beliefs.keys()
-    columns = {name: np.array([page.beliefs[name] for page in pages], np.float32) for name in names}
-    columns = {name: np.append(column, np.nan).astype(np.float32) for name, column in columns.items()}
-    restored = GainLearner(rates())
-    restored.recall(columns)
+    for number in (1.0, 2.0, 4.0):
+        after_visits(learner, [0.01 * number] * 20, quality=number)
+    restored, groups = GainLearner(rates()), learner.take_groups()
+    restored.restore(groups)
     new = PageRecord(page_id=9, fingerprint=9, url="", host="")
 
-    assert restored.prior(new)["gain"] == pytest.approx(learner.prior(new)["gain"], rel=0.3)
-    restored.recall({})
+    assert restored.prior(new) == learner.prior(new)
     assert restored.prior(new)["gain"] < GainLearner(rates()).prior(new)["gain"] / 2
+    assert set(learner.take_groups()) < set(groups)
+    restored.restore({name: state[:-1] for name, state in groups.items()})
+    assert restored.prior(new) == learner.prior(new)
+
+
+def test_the_mean_of_the_paper_is_restored() -> None:
+    learner, restored = LinearGainLearner(rates()), LinearGainLearner(rates())
+    after_visits(learner, [2.0, 4.0], every=10.0)
+    restored.restore(learner.take_groups())
+    new = PageRecord(page_id=9, fingerprint=9, url="", host="")
+
+    assert restored.prior(new)["gain"] == pytest.approx(0.3)
+
+
+def test_what_was_measured_is_kept_whatever_the_policy() -> None:
+    learned = after_visits(GainRecorder(rates()), [2.0, 0.0, 4.0], every=10.0).beliefs
+    asked_later = GainLearner(rates())
+    same = after_visits(GainLearner(rates()), [2.0, 0.0, 4.0], every=10.0).beliefs
+    unmeasured = after_visits(GainRecorder(rates()), [None, None], quality=None).beliefs
+
+    sums = ("gain_refreshes", "gain_seconds", "gain_sum", "gain_squares", "gain_changes", "page_quality")
+    assert {name: learned[name] for name in sums} == {name: same[name] for name in sums}
+    assert set(learned) == set(sums)
+    assert unmeasured == {}
+    page = PageRecord(page_id=1, fingerprint=1, url="", host="", beliefs=learned, change_rate=0.1)
+    assert asked_later.learn([page])["gain_refreshes"][0] == 3
+
+
+def test_a_page_weighs_by_what_its_changes_cost() -> None:
+    learner = ChangeWorthLearner(rates())
+    cheap = after_visits(learner, [0.01] * 30).beliefs["query_weight"]
+    dear = after_visits(learner, [1.0] * 30).beliefs["query_weight"]
+    new = PageRecord(page_id=9, fingerprint=9, url="", host="")
+
+    assert dear > 4 * cheap
+    assert learner.prior(new)["query_weight"] == 1.0
 
 
 class TwoKinds:

@@ -13,7 +13,7 @@ from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.learner import Columns, Learner
 from scrapy_freshness.planning.learners import ESTIMATORS, learner_for
 from scrapy_freshness.planning.learning import PooledLearner, note_beliefs
-from scrapy_freshness.planning.policy import policy_named
+from scrapy_freshness.planning.policy import PolicyOptions, policy_named
 from scrapy_freshness.planning.signal_learner import SignalLearner
 
 HOUR = 3600.0
@@ -149,6 +149,18 @@ def test_each_policy_gets_what_its_model_needs() -> None:
 def test_what_nothing_measures_cannot_be_learned() -> None:
     with pytest.raises(ConfigError, match="user-centric cannot learn"):
         learner_for(policy_named("user-centric"))
+
+
+def test_what_a_crawl_measures_can_be_learned() -> None:
+    weighed = PolicyOptions(query_importance=True)
+    for policy in (
+        policy_named("user-centric"),
+        policy_named("user-centric-linear"),
+        policy_named("greedy", weighed),
+    ):
+        learner = learner_for(policy, estimator="mle", measures_gains=True)
+        assert policy.model.needs <= learner.learn([page(1)]).keys()
+        assert policy.model.needs <= learner.prior(page(1)).keys()
 
 
 def test_an_estimator_that_does_not_exist_is_refused() -> None:

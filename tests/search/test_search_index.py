@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from scrapy_freshness.content.terms import term_frequencies, term_hashes
+from scrapy_freshness.content.terms import term_frequencies
 from scrapy_freshness.search.index import SearchIndex
 from scrapy_freshness.search.quality import exact_gain
 from scrapy_freshness.search.scoring import SCORINGS, Scoring, TfIdf
@@ -100,7 +100,7 @@ def test_what_searchers_ask_for_makes_the_difference() -> None:
     index = SearchIndex(workload.frequency, TfIdf())
 
     def refresh(page: int, text: str) -> float:
-        return index.gain(index.refresh(page, workload.terms_in(term_hashes(text))))
+        return index.gain(index.refresh(page, workload.terms_in(text)))
 
     for page in range(20):
         refresh(page, "seminar on cancer and therapy " + "filler " * page)

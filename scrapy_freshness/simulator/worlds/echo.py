@@ -61,6 +61,14 @@ class Echo:
     profit_spread: float = setting(
         "1.5", numbers(0, 5), "Standard deviation of the logarithm of the sources' mean profits."
     )
+    shared: float = setting(
+        "0",
+        share,
+        "Share of the pages that a second source of their host links to, an hour later on average.",
+    )
+    stay: float = setting(
+        "0", numbers(0), "Hours that a link stays at the most; 0: until newer ones take its place."
+    )
     participation: bool = setting(
         True,
         switch,
@@ -91,6 +99,8 @@ class Echo:
             size.horizon * HOUR,
             rng,
             profit_spread=self.profit_spread,
+            shared=self.shared,
+            stay_seconds=self.stay * HOUR if self.stay else np.inf,
         )
         return EchoRound(self, size, EchoWeb(graph), int(rng.integers(1 << 32)))
 

@@ -1,0 +1,66 @@
+"""Answers that take long are given again for a while, and made anew in the background."""
+
+import threading
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+#: Share of the time that may go into making one answer anew.
+_SHARE = 0.02
+#: Answers that are kept.
+_MOST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    value: Any
+    made_at: float
+    cost: float
+
+
+class Remembered:
+    """The answers of late; only the first time somebody waits for one."""
+
+    def __init__(self, timer: Callable[[], float]) -> None:
+        self._timer = timer
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="dashboard-answers")
+        self._lock = threading.Lock()
+        self._answers: dict[Hashable, _Answer] = {}
+        self._making: dict[Hashable, Future[Any]] = {}
+
+    def answer(self, key: Hashable, make: Callable[[], T], soonest: float = 10.0) -> T:
+        """The answer to *key*: not older than some seconds, or than what it takes to make allows."""
+        with self._lock:
+            known = self._answers.get(key)
+            making = self._making.get(key)
+            if making is None and (known is None or self._is_old(known, soonest)):
+                making = self._making[key] = self._thread.submit(self._make, key, make)
+        if known is not None:
+            value: T = known.value
+            return value
+        assert making is not None
+        made: T = making.result()
+        return made
+
+    def close(self) -> None:
+        """Make no more answers."""
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def _is_old(self, known: _Answer, soonest: float) -> bool:
+        return self._timer() - known.made_at > max(soonest, known.cost / _SHARE)
+
+    def _make(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        try:
+            started = self._timer()
+            value = make()
+            with self._lock:
+                self._answers[key] = _Answer(value, self._timer(), self._timer() - started)
+                while len(self._answers) > _MOST:
+                    del self._answers[next(iter(self._answers))]
+            return value
+        finally:
+            with self._lock:
+                del self._making[key]

@@ -1,0 +1,190 @@
+"""Signals: who says that pages have changed, and was it true?"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from scrapy_freshness.dashboard.charts import Chart, Key
+from scrapy_freshness.dashboard.desk import Asked
+from scrapy_freshness.dashboard.svg import Drawing, even_ticks
+from scrapy_freshness.insight.human import share
+from scrapy_freshness.insight.learned_signals import share_interval
+from scrapy_freshness.model import SignalSource
+from scrapy_freshness.planning.signal_trust import Share, SourceTrust, signal_trust
+from scrapy_freshness.storage import signal_reports
+from scrapy_freshness.storage.signal_reports import SignalCounts, SourceReport
+
+#: Hosts and kinds of sources that are shown, those with most signals.
+_MOST = 300
+#: Rows of the chart.
+_MOST_ROWS = 24
+#: Signals that must have been answered before a source is judged, and from which precision on it lies.
+_ENOUGH, _LIES = 10, 0.2
+#: What the verdict on the dates of a sitemap means.
+DATES = {
+    "": "not polled yet",
+    "usable": "usable",
+    "no_dates": "has no dates",
+    "future": "dates in the future",
+    "same": "one date for all pages",
+    "now": "always says “now”",
+    "together": "all dates move together",
+}
+_BAD_DATES = ("future", "same", "now", "together")
+_CLASSES = {
+    SignalSource.SITEMAP: "c1",
+    SignalSource.FEED: "c3",
+    SignalSource.PING: "c4",
+    SignalSource.HTTP: "c2",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    """How true the signals of one kind of source on one host were."""
+
+    host: str
+    source: SignalSource
+    heard: int
+    answered: int
+    confirmed: int
+    found: Share | None  #: share of the answered ones whose page had changed, as counted
+    precision: Share | None  #: as learned
+    recall: Share | None
+
+    @property
+    def lies(self) -> bool:
+        """Whether hardly any of its signals announces a change, for sure."""
+        high = self.found.high if self.found and self.answered >= _ENOUGH else 1.0
+        return high < _LIES or (self.precision is not None and self.precision.high < _LIES)
+
+
+def show(request: Request) -> Response:
+    """The whole page."""
+    asked = Asked(request)
+    if asked.spider is None:
+        return asked.answer("empty.html")
+    spider, store = asked.spider, asked.desk.store
+    qualities = asked.desk.remembered.answer(("signals", spider), lambda: _qualities(asked, spider))
+    sources = [each for each in signal_reports.sources(store) if each.spider == spider]
+    bad_sources = [each for each in sources if each.verdict in _BAD_DATES]
+    return asked.answer(
+        "signals.html",
+        sources=sorted(sources, key=_worst_first)[:_MOST],
+        n_sources=len(sources),
+        qualities=qualities[:_MOST],
+        liars=[each for each in qualities if each.lies],
+        bad_sources=bad_sources,
+        dates=DATES,
+        bad_dates=_BAD_DATES,
+        reliability=_reliability(qualities),
+        quality_chart=_quality_chart(qualities),
+    )
+
+
+def _worst_first(source: SourceReport) -> tuple[bool, int, str]:
+    return source.verdict not in _BAD_DATES, -source.signals, source.url
+
+
+def _qualities(asked: Asked, spider: str) -> list[Quality]:
+    """Counted and learned quality, most signals first."""
+    store = asked.desk.store
+    counts = {
+        (each.host, each.source): each
+        for each in signal_reports.signal_counts(store)
+        if each.spider == spider
+    }
+    learned = {(each.host, each.source): each for each in signal_trust(store.load_groups(spider))}
+    found = [_quality(key, counts.get(key), learned.get(key)) for key in counts.keys() | learned.keys()]
+    return sorted(found, key=lambda each: (-each.heard, each.host, each.source))
+
+
+def _quality(
+    key: tuple[str, SignalSource], counts: SignalCounts | None, trust: SourceTrust | None
+) -> Quality:
+    found = None
+    if counts and counts.answered:
+        low, high = share_interval(counts.confirmed, counts.answered)
+        assert low is not None
+        assert high is not None
+        found = Share(value=counts.confirmed / counts.answered, low=low, high=high)
+    return Quality(
+        host=key[0],
+        source=key[1],
+        heard=counts.heard if counts else (trust.signals if trust else 0),
+        answered=counts.answered if counts else 0,
+        confirmed=counts.confirmed if counts else 0,
+        found=found,
+        precision=trust.precision if trust else None,
+        recall=trust.recall if trust else None,
+    )
+
+
+def _reliability(qualities: list[Quality]) -> Chart | None:
+    """What was believed of signals against what visits found after them: on the line, beliefs are right."""
+    if not any(each.found and each.precision for each in qualities):
+        return None
+    drawing = Drawing.of((0.0, 1.0), (0.0, 1.0), height=320)
+    drawing.y_axis(even_ticks(0.0, 1.0), _per_cent)
+    drawing.x_axis(even_ticks(0.0, 1.0), _per_cent, "precision that is believed")
+    drawing.line([0.0, 1.0], [0.0, 1.0], "c7 dashed")
+    rows = []
+    for each in qualities[:_MOST]:
+        if each.found is None or each.precision is None:
+            continue
+        x, class_ = each.precision.value, _CLASSES[each.source]
+        drawing.line([x, x], [each.found.low, each.found.high], f"{class_} faint")
+        drawing.line([each.precision.low, each.precision.high], [each.found.value] * 2, f"{class_} faint")
+        name = f"{each.host}, {each.source.name.lower()}"
+        told = f"{name}: believed {share(x)}, found {share(each.found.value)} of {each.answered:,}"
+        drawing.point(x, each.found.value, class_, told, 5)
+        rows.append((name, share(x), share(each.found.value)))
+    used = sorted({each.source for each in qualities})
+    keys = [Key(source.name.lower(), _CLASSES[source]) for source in used]
+    return Chart(drawing.svg("Reliability of signals"), keys, ["source", "believed", "found"], rows)
+
+
+def _quality_chart(qualities: list[Quality]) -> Chart | None:
+    """Precision and recall with their intervals, a row for each source."""
+    shown = [each for each in qualities if each.precision is not None][:_MOST_ROWS]
+    if not shown:
+        return None
+    height = 60 + 34 * len(shown)
+    drawing = Drawing.of((0.0, 1.0), (0.0, 1.0), height=height, left=170)
+    drawing.y = type(drawing.y)(0.0, len(shown), 8, height - 38)
+    for tick in even_ticks(0.0, 1.0):
+        x = drawing.x(tick)
+        drawing.add("line", x1=x, x2=x, y1=8, y2=height - 38, class_="axis")
+        drawing.add("text", _per_cent(tick), x=x, y=height - 20, text_anchor="middle", class_="tick")
+    rows = []
+    for row, each in enumerate(shown):
+        name = f"{each.host} · {each.source.name.lower()}"
+        drawing.add(
+            "text", _short(name), x=160, y=drawing.y(row + 0.5) + 4, text_anchor="end", class_="tick strong"
+        )
+        for part, class_, place in ((each.precision, "c1", 0.35), (each.recall, "c3", 0.65)):
+            assert part is not None
+            drawing.bar(part.low, part.high, row + place - 0.09, row + place + 0.09, f"{class_} faint", gap=0)
+            drawing.point(part.value, row + place, class_, _told(part), 4.5)
+        rows.append((name, _told(each.precision), _told(each.recall)))
+    keys = [
+        Key("precision: signals that announce a change", "c1"),
+        Key("recall: changes that are announced", "c3"),
+    ]
+    return Chart(
+        drawing.svg("Precision and recall of signals"), keys, ["source", "precision", "recall"], rows
+    )
+
+
+def _told(part: Any) -> str:
+    return f"{share(part.value)} ({share(part.low)}–{share(part.high)})"
+
+
+def _per_cent(tick: float) -> str:
+    return f"{100 * tick:g} %"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 26 else f"{name[:12]}…{name[-13:]}"

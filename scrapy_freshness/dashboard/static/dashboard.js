@@ -1,0 +1,120 @@
+// What pages do by themselves: bring their parts up to date, tell times in the reader's zone, change the theme.
+"use strict";
+(function () {
+  var root = document.documentElement;
+
+  // Times in the reader's zone.
+  var full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  var forms = {
+    minute: new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" }),
+    day: new Intl.DateTimeFormat(undefined, { day: "2-digit", month: "short" }),
+  };
+  function tellTimes(part) {
+    part.querySelectorAll("time[data-at]").forEach(function (each) {
+      each.title = full.format(1000 * Number(each.dataset.at));
+    });
+    part.querySelectorAll("text[data-at]").forEach(function (each) {
+      each.textContent = forms[each.dataset.form].format(1000 * Number(each.dataset.at));
+    });
+  }
+
+  // Parts that bring themselves up to date, as long as somebody looks.
+  var stale = document.getElementById("stale");
+  function replace(part, text) {
+    var open = Array.from(part.querySelectorAll("details")).map(function (each) { return each.open; });
+    var scrolled = Array.from(part.querySelectorAll(".scroll")).map(function (each) { return each.scrollLeft; });
+    var fresh = new DOMParser().parseFromString(text, "text/html").body;
+    part.replaceChildren.apply(part, Array.from(fresh.childNodes));
+    part.querySelectorAll("details").forEach(function (each, place) { each.open = Boolean(open[place]); });
+    part.querySelectorAll(".scroll").forEach(function (each, place) { each.scrollLeft = scrolled[place] || 0; });
+    tellTimes(part);
+  }
+  function isRead(part) {
+    // Who works with the keyboard or marks text in a part is not interrupted.
+    var marked = document.getSelection();
+    var holds = marked && !marked.isCollapsed && part.contains(marked.anchorNode);
+    return holds || (part.contains(document.activeElement) && document.activeElement !== document.body);
+  }
+  function keepLive(part) {
+    var every = 1000 * Number(part.dataset.every || 5);
+    var wait = part.dataset.first === undefined ? every : 1000 * Number(part.dataset.first);
+    function again(after) { window.setTimeout(look, after); }
+    function look() {
+      if (document.hidden || isRead(part)) { again(1000); return; }
+      fetch(part.dataset.live, { headers: { "X-Part": "1" } }).then(function (answer) {
+        if (answer.redirected) { window.location.reload(); return null; }
+        if (!answer.ok) { throw new Error(String(answer.status)); }
+        return answer.status === 204 ? null : answer.text();
+      }).then(function (text) {
+        if (text !== null) { replace(part, text); }
+        if (stale) { stale.hidden = true; }
+        if (part.querySelector("[data-done]")) { return; }
+        again(every);
+      }).catch(function () {
+        if (stale) { stale.hidden = false; }
+        again(2 * every);
+      });
+    }
+    again(wait);
+  }
+  document.querySelectorAll("[data-live]").forEach(keepLive);
+
+  // Forms that need no button.
+  document.querySelectorAll("form[data-auto]").forEach(function (form) {
+    form.addEventListener("change", function () { form.submit(); });
+  });
+
+  // A slider that shows what it would do while it moves.
+  document.querySelectorAll("input[data-shows]").forEach(function (slider) {
+    var part = document.getElementById(slider.dataset.shows);
+    var waiting = null;
+    slider.addEventListener("input", function () {
+      window.clearTimeout(waiting);
+      waiting = window.setTimeout(function () {
+        var address = new URL(slider.dataset.from, window.location.href);
+        address.searchParams.set(slider.name, slider.value);
+        fetch(address).then(function (answer) { return answer.text(); }).then(function (text) {
+          replace(part, text);
+        });
+      }, 120);
+    });
+  });
+
+  // Commands to copy.
+  document.addEventListener("click", function (event) {
+    var button = event.target.closest("button[data-copy]");
+    if (!button) { return; }
+    navigator.clipboard.writeText(button.dataset.copy).then(function () {
+      var text = button.textContent;
+      button.textContent = "Copied";
+      window.setTimeout(function () { button.textContent = text; }, 1500);
+    });
+  });
+
+  // Questions before what cannot be undone.
+  document.addEventListener("submit", function (event) {
+    var question = event.target.dataset.ask;
+    if (question && !window.confirm(question)) { event.preventDefault(); }
+  });
+
+  // The theme.
+  var button = document.getElementById("theme");
+  if (button) {
+    var system = window.matchMedia("(prefers-color-scheme: dark)");
+    var isDark = function () { return root.dataset.theme ? root.dataset.theme === "dark" : system.matches; };
+    var tell = function () {
+      button.textContent = isDark() ? "Light" : "Dark";
+      button.setAttribute("aria-label", isDark() ? "Change to the light theme" : "Change to the dark theme");
+    };
+    button.hidden = false;
+    button.addEventListener("click", function () {
+      root.dataset.theme = isDark() ? "light" : "dark";
+      try { localStorage.setItem("freshness-theme", root.dataset.theme); } catch (error) { /* only for now */ }
+      tell();
+    });
+    system.addEventListener("change", tell);
+    tell();
+  }
+
+  tellTimes(document);
+})();

@@ -1,0 +1,194 @@
+"""What the dashboard sees: all pages of a spider a moment ago, with what its policy thinks of them.
+
+The pages are read once and then kept up to date. To look anew takes at most a twentieth of the time, however
+many pages there are, and only while somebody is looking.
+"""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_freshness.clock import Clock
+from scrapy_freshness.config import Config
+from scrapy_freshness.insight.outlook import Outlook, Terms
+from scrapy_freshness.model import PageKind, PageStatus
+from scrapy_freshness.storage.census import Census, brought_up_to_date, take_census
+from scrapy_freshness.storage.store import Store
+
+FloatArray = NDArray[np.float64]
+
+#: Seconds after which a look is repeated at the earliest, and the share of time that this may take.
+_SOONEST, _SHARE = 2.0, 0.05
+#: The same for reading all pages anew: importances may have been set, pages forgotten.
+_SOONEST_CENSUS, _CENSUS_SHARE = 120.0, 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Sight:
+    """The pages of one spider at one moment."""
+
+    census: Census
+    terms: Terms
+    now: float
+
+    def __len__(self) -> int:
+        return len(self.census)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """A column of all pages; also value, freshness, next_visit, age and url."""
+        if name == "url":
+            return self._url_order
+        computed = getattr(self, name, None) if name in _COMPUTED else None
+        found: NDArray[Any] = self.census.columns[name] if computed is None else computed
+        return found
+
+    @cached_property
+    def outlook(self) -> Outlook:
+        """What the policy thinks."""
+        return Outlook(self.terms, self.census.planning_columns(), self.now)
+
+    @cached_property
+    def value(self) -> FloatArray:
+        """Of a visit now; nan for pages that wait for something else."""
+        return self.outlook.values()
+
+    @cached_property
+    def freshness(self) -> FloatArray:
+        """Expected now; nan where there is no copy."""
+        return np.where(self.has_copy, self.outlook.freshness(), np.nan)
+
+    @cached_property
+    def next_visit(self) -> FloatArray:
+        """When each page is visited next; not before now, nan if never or by other rules."""
+        times = np.maximum(self.outlook.next_visits(), self.now)
+        times[np.isinf(times)] = np.nan
+        return times
+
+    @cached_property
+    def age(self) -> FloatArray:
+        """Seconds since the last visit."""
+        return self.outlook.elapsed
+
+    @cached_property
+    def has_copy(self) -> NDArray[np.bool_]:
+        """Which pages have a copy that is kept fresh."""
+        return self.outlook.has_copy
+
+    @cached_property
+    def is_new(self) -> NDArray[np.bool_]:
+        """Which pages were never fetched; sitemaps and feeds do not count."""
+        is_new: NDArray[np.bool_] = (self.census.columns["status"] == PageStatus.NEW) & (
+            self.census.columns["kind"] < PageKind.SITEMAP
+        )
+        return is_new
+
+    @cached_property
+    def is_due(self) -> NDArray[np.bool_]:
+        """Which pages with a copy are worth a visit now."""
+        with np.errstate(invalid="ignore"):
+            due: NDArray[np.bool_] = self.has_copy & (self.next_visit <= self.now)
+        return due
+
+    def order(self, name: str, *, descending: bool) -> NDArray[np.intp]:
+        """All rows in the order of a column; those without a value come last, either way."""
+        key = name, descending
+        if key not in self._orders:
+            numbers = self.column(name).astype(np.float64)
+            self._orders[key] = np.argsort(-numbers if descending else numbers, kind="stable")
+        return self._orders[key]
+
+    @cached_property
+    def _orders(self) -> dict[tuple[str, bool], NDArray[np.intp]]:
+        return {}
+
+    @cached_property
+    def _url_order(self) -> NDArray[np.intp]:
+        """The place of each page among all addresses in alphabetical order."""
+        lines = self.census.urls.split(b"\n")[: len(self)]
+        places = np.empty(len(lines), np.intp)
+        places[np.array(sorted(range(len(lines)), key=lines.__getitem__), np.intp)] = np.arange(len(lines))
+        return places
+
+    def look(self) -> "Sight":
+        """Compute what nearly every page of the dashboard shows."""
+        _ = self.value, self.freshness, self.next_visit, self.is_due
+        return self
+
+
+_COMPUTED = ("value", "freshness", "next_visit", "age")
+
+
+class Watch:
+    """Looks at the pages of spiders, in a thread of its own."""
+
+    def __init__(self, store: Store, config: Config, clock: Clock, timer: Callable[[], float]) -> None:
+        """Look through *store*; *timer* tells how long things take."""
+        self._store, self._config, self._clock, self._timer = store, config, clock, timer
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="dashboard-watch")
+        self._lock = threading.Lock()
+        self._sights: dict[str, Sight] = {}
+        self._looking: dict[str, Future[Sight]] = {}
+        self._costs: dict[str, float] = {}  #: seconds that the last look took
+        self._census_costs: dict[str, float] = {}
+        self._census_times: dict[str, float] = {}
+
+    def sight(self, spider: str) -> Sight:
+        """The pages of a spider as they were a moment ago; only the first look is waited for."""
+        with self._lock:
+            known = self._sights.get(spider)
+            looking = self._looking.get(spider)
+            if looking is None and (known is None or self._is_old(spider, known)):
+                looking = self._looking[spider] = self._thread.submit(self._look, spider)
+        if known is not None:
+            return known
+        assert looking is not None
+        return looking.result()
+
+    def close(self) -> None:
+        """Look no more."""
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def _is_old(self, spider: str, known: Sight) -> bool:
+        return self._clock.now() - known.now > max(_SOONEST, self._costs[spider] / _SHARE)
+
+    def _look(self, spider: str) -> Sight:
+        try:
+            started = self._timer()
+            sight = self._new_sight(spider, self._sights.get(spider)).look()
+            self._costs[spider] = self._timer() - started
+            self._sights[spider] = sight
+            return sight
+        finally:
+            with self._lock:
+                del self._looking[spider]
+
+    def _new_sight(self, spider: str, known: Sight | None) -> Sight:
+        now = self._clock.now()
+        age = now - self._census_times.get(spider, -np.inf)
+        if known is None or age > max(_SOONEST_CENSUS, self._census_costs[spider] / _CENSUS_SHARE):
+            started = self._timer()
+            census = take_census(self._store, spider)
+            terms = Terms.of(self._store, self._config, spider)
+            self._census_costs[spider] = self._timer() - started
+            self._census_times[spider] = now
+            return Sight(census, terms, now)
+        return Sight(brought_up_to_date(self._store, known.census), self._terms(spider, known), now)
+
+    def _terms(self, spider: str, known: Sight) -> Terms:
+        """The terms with the price and the back-offs of now; what a crawl is started with stays."""
+        state = self._store.load_state(spider)
+        terms = known.terms
+        if state is None or state.policy != terms.policy.name:
+            return Terms.of(self._store, self._config, spider)
+        return replace(
+            terms,
+            price=state.price or terms.price,
+            budget_per_second=state.budget_per_second,
+            blocked_until={host.host: host.blocked_until for host in self._store.load_hosts()},
+        )

@@ -1,0 +1,168 @@
+"""What happened lately, and minute by minute: for the dashboard."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, func, select
+
+from scrapy_freshness.model import Outcome
+from scrapy_freshness.storage.bulk import BulkSelect
+from scrapy_freshness.storage.page_reports import PageReport, page_query, page_reports
+from scrapy_freshness.storage.reading import number_of
+from scrapy_freshness.storage.rows import clean
+from scrapy_freshness.storage.schema import (
+    fetch_count,
+    freshness_minute,
+    host,
+    page,
+    page_group,
+    spider,
+    visit,
+    visit_count,
+)
+from scrapy_freshness.storage.store import Store
+
+#: Lines of the log that are looked at for visits of one spider among those of others.
+_LOOKED_AT = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecentVisit:
+    """One of the last visits."""
+
+    visit_id: int
+    page_id: int
+    at: float
+    outcome: Outcome
+    http_status: int | None
+    divergence: float | None
+    latency_seconds: float | None
+    url: str
+    host: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshnessPoint:
+    """How fresh the copies were in a span of time, on average."""
+
+    at: float  #: start of the span
+    freshness: float
+    uniform_freshness: float
+    price: float
+
+
+def recent_visits(store: Store, spider_name: str, limit: int = 30) -> list[RecentVisit]:
+    """The last visits of a spider, newest first."""
+    last = select(visit).order_by(visit.c.id.desc()).limit(_LOOKED_AT).subquery()
+    query = (
+        select(
+            last.c.id.label("visit_id"),
+            last.c.page_id,
+            last.c.at,
+            last.c.outcome,
+            last.c.http_status,
+            last.c.divergence,
+            last.c.latency_seconds,
+            page.c.url,
+            host.c.name.label("host"),
+        )
+        .join_from(last, page, page.c.page_id == last.c.page_id)
+        .join(host, host.c.id == page.c.host_id)
+        .where(page.c.spider_id == number_of(spider, clean(spider_name)))
+        .order_by(last.c.id.desc())
+        .limit(limit)
+    )
+    with store.reading() as connection:
+        rows = connection.execute(query).mappings().all()
+    return [RecentVisit(**{**row, "outcome": Outcome(row["outcome"])}) for row in rows]
+
+
+def freshness_history(
+    store: Store, spider_name: str, since: float, span_minutes: int
+) -> list[FreshnessPoint]:
+    """How fresh the copies were since a time, by spans of so many minutes."""
+    table = freshness_minute
+    start = _span(table.c.minute, span_minutes)
+    query = (
+        select(
+            start.label("at"),
+            func.avg(table.c.freshness).label("freshness"),
+            func.avg(table.c.uniform_freshness).label("uniform_freshness"),
+            func.avg(table.c.price).label("price"),
+        )
+        .where(*_recent(table, spider_name, since))
+        .group_by(start)
+        .order_by(start)
+    )
+    with store.reading() as connection:
+        rows = connection.execute(query).mappings().all()
+    return [FreshnessPoint(**{**row, "at": float(row["at"])}) for row in rows]
+
+
+def outcome_history(
+    store: Store, spider_name: str, since: float, span_minutes: int
+) -> dict[float, dict[Outcome, int]]:
+    """How visits ended since a time, by spans of so many minutes."""
+    found: dict[float, dict[Outcome, int]] = {}
+    for at, outcome, count in _history(
+        store, spider_name, since, span_minutes, visit_count, "outcome", "visits"
+    ):
+        found.setdefault(float(at), {})[Outcome(outcome)] = int(count)
+    return found
+
+
+def fetch_history(
+    store: Store, spider_name: str, since: float, span_minutes: int
+) -> dict[float, dict[str, int]]:
+    """What was fetched since a time, by spans of so many minutes."""
+    found: dict[float, dict[str, int]] = {}
+    for at, kind, count in _history(store, spider_name, since, span_minutes, fetch_count, "kind", "fetches"):
+        found.setdefault(float(at), {})[kind] = int(count)
+    return found
+
+
+def pages_with_ids(store: Store, page_ids: Iterable[int]) -> list[PageReport]:
+    """The pages with these ids, in their order; those that do not exist are left out."""
+    wanted = list(page_ids)
+    with store.reading() as connection:
+        found = {report.page_id: report for report in page_reports(_select_reports(connection, wanted))}
+    return [found[page_id] for page_id in wanted if page_id in found]
+
+
+def some_groups(store: Store, spider_name: str, names: Iterable[str]) -> dict[str, bytes]:
+    """What was learned of the groups of these names."""
+    wanted = list(names)
+    own = page_group.c.spider_id == number_of(spider, clean(spider_name))
+    query = select(page_group.c.name, page_group.c.state).where(own, page_group.c.name.in_(wanted))
+    with store.reading() as connection:
+        return {name: bytes(state) for name, state in connection.execute(query)}
+
+
+_select_reports = BulkSelect(page_query, page.c.page_id)
+
+
+def _history(
+    store: Store, spider_name: str, since: float, span_minutes: int, table: Any, by: str, count: str
+) -> list[Any]:
+    start = _span(table.c.minute, span_minutes)
+    query: Select[Any] = (
+        select(start, table.c[by], func.sum(table.c[count]))
+        .where(*_recent(table, spider_name, since))
+        .group_by(start, table.c[by])
+        .order_by(start)
+    )
+    with store.reading() as connection:
+        return list(connection.execute(query).all())
+
+
+def _recent(table: Any, spider_name: str, since: float) -> tuple[ColumnElement[bool], ...]:
+    return (
+        table.c.spider_id == number_of(spider, clean(spider_name)),
+        table.c.minute >= int(since // 60),
+    )
+
+
+def _span(minute: ColumnElement[int], span_minutes: int) -> ColumnElement[int]:
+    """Unix seconds at which the span of a minute begins; whole numbers divide without a rest in SQL."""
+    return (minute - minute % span_minutes) * 60

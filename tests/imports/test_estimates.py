@@ -1,0 +1,119 @@
+"""What clicks tell reaches pages and sources, in one unit, and what was given counts more."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from clicked_web import HUB, START, WEEK, click_table, drawn_clicks, fill, number_of, page
+from test_click_sums import import_clicks
+
+from scrapy_freshness.estimation.change_rate import PriorPoints
+from scrapy_freshness.imports.estimates import refresh_estimates
+from scrapy_freshness.model import Batch, PageKind
+from scrapy_freshness.planning.importances import Importances
+from scrapy_freshness.planning.learners import ESTIMATORS
+from scrapy_freshness.planning.link_learner import LinkLearner
+from scrapy_freshness.storage.importance_rows import ImportanceRule, give_importances
+from scrapy_freshness.storage.store import Store
+
+
+def importances(store: Store, spider: str = "news") -> dict[int, float]:
+    ids, values = store.load_importances(spider)
+    return dict(zip(ids.tolist(), values.tolist(), strict=True))
+
+
+def test_importances_are_requests_per_second(store: Store, tmp_path: Path) -> None:
+    fill(store)
+    rows = [("https://a.example/old", START + 60.0 * number, 1.0) for number in range(7 * 1440)]
+    import_clicks(store, click_table(tmp_path / "clicks.csv", rows))
+    before = store.revision("news")
+    done = refresh_estimates(store)
+    found = importances(store)
+
+    assert found[2] == pytest.approx(1 / 60, rel=0.01)
+    assert importances(store, "shop")[(1 << 40) + 1] == pytest.approx(1 / 60, rel=0.01)
+    assert 0 < found[3] < found[2] / 100
+    assert found[3] < found[4] < found[2]  # of another host nothing is known
+    assert done.pages == 5
+    assert store.revision("news") > before
+    assert refresh_estimates(store).pages == 0
+
+    new = Importances()
+    new.be_told({}, [], store.load_groups("news"))
+    of_a, of_c = (new.of(0, f"https://{host}/", host) for host in ("a.example", "c.example"))
+    assert of_a == pytest.approx((found[1] + found[2] + found[3]) / 3, rel=0.05)
+    assert of_c == pytest.approx(found[4], rel=0.05)
+
+
+def test_what_was_given_counts_more_than_clicks(store: Store, tmp_path: Path) -> None:
+    fill(store)
+    rules = [
+        ImportanceRule(number_of("https://a.example/old"), False, "https://a.example/old", 9.0),
+        ImportanceRule(number_of("https://a.example/later"), False, "https://a.example/later", 8.0),
+        ImportanceRule(1, True, "https://a.example/", 2.0),
+        ImportanceRule(2, True, "https://a.example/q", 3.0),
+    ]
+    with store.writing() as connection:
+        assert give_importances(connection, {rule.fingerprint: rule for rule in rules}) == (1, 3)
+    import_clicks(store, click_table(tmp_path / "clicks.csv", [("https://a.example/quiet", START, 5.0)]))
+    store.save("news", Batch(pages=[page(7, "https://a.example/later")]))
+    refresh_estimates(store)
+    found = importances(store)
+
+    assert [found[number] for number in (1, 2, 3, 7)] == [2.0, 9.0, 3.0, 8.0]
+    assert found[4] < 1.0
+
+
+def test_clicks_that_waited_are_given_to_the_page_when_it_is_found(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    fill(sqlite_store)
+    rows = [("https://a.example/old", START, 10.0), ("https://a.example/later", START + WEEK / 2, 1000.0)]
+    import_clicks(sqlite_store, click_table(tmp_path / "clicks.csv", rows))
+    refresh_estimates(sqlite_store)
+    before = importances(sqlite_store)[2]
+    sqlite_store.save("news", Batch(pages=[page(7, "https://a.example/later")]))
+    refresh_estimates(sqlite_store)
+
+    assert importances(sqlite_store)[7] > 10 * before
+
+
+def test_equal_pages_stay_equal(sqlite_store: Store, tmp_path: Path) -> None:
+    fill(sqlite_store)
+    import_clicks(sqlite_store, click_table(tmp_path / "clicks.csv", [("https://a.example/old", START, 5.0)]))
+    refresh_estimates(sqlite_store, "equal")
+
+    assert set(importances(sqlite_store).values()) == {1.0}
+
+
+def test_links_to_a_page_make_it_important(sqlite_store: Store) -> None:
+    fill(sqlite_store)
+    sqlite_store.save("news", Batch(pages=[page(7, "https://a.example/liked", in_links=14)]))
+    refresh_estimates(sqlite_store, "links")
+    found = importances(sqlite_store)
+
+    assert found[7] == pytest.approx(15 * found[2])
+    assert np.mean(list(found.values())) == pytest.approx(1.0)
+
+
+def test_a_source_earns_what_its_pages_were_clicked(store: Store, tmp_path: Path) -> None:
+    profit, life, n_new = 12.0, 2 * 3600.0, 150
+    fill(store, n_new)
+    clicks = drawn_clicks(np.random.default_rng(1), n_new, profit, life)
+    import_clicks(store, click_table(tmp_path / "clicks.csv", clicks))
+    assert refresh_estimates(store).sources == 1
+
+    learner = LinkLearner(ESTIMATORS["mle"](PriorPoints(), False))
+    (hub,) = store.load_records([HUB])
+    assert learner.prior(hub)["profit"] == 1.0  # as assumed
+    learner.be_told(store.load_groups("news"))
+    found = learner.prior(hub)
+    unknown = learner.prior(replace(hub, page_id=99))
+    elsewhere = learner.prior(replace(hub, page_id=99, host="b.example"))
+    no_source = learner.prior(replace(hub, kind=PageKind.PAGE))
+
+    assert found["profit"] == pytest.approx(profit, rel=0.1)
+    assert 1 / found["decay"] == pytest.approx(life, rel=0.15)
+    assert unknown["profit"] == elsewhere["profit"] == pytest.approx(profit / 2, rel=0.1)
+    assert no_source["profit"] == 0.0
