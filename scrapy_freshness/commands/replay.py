@@ -10,7 +10,8 @@ With --learn policies learn from their visits, as in a crawl with the project's
 settings (-s FRESHNESS_ESTIMATOR=pooled tries another); without, they know
 the mean rates of the record, so that the difference is what learning costs.
 Rivals have no budget: all their intervals are scaled by one factor, so that
-they make as many fetches.
+they make as many fetches. With --pacing price our policies are on the same
+terms: they have one price instead of a constant rate.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from scrapy_freshness.commands.replay_table import print_tables
 from scrapy_freshness.errors import ConfigError, InputError, TraceError
 from scrapy_freshness.simulator.comparison import compared
 from scrapy_freshness.simulator.contest import LearnerFor, takes_price
-from scrapy_freshness.simulator.phases import at_phases, usual_phases
+from scrapy_freshness.simulator.phases import at_phases
 from scrapy_freshness.simulator.replay import REPLAYED_NAMES, Outcome, Replay, learning
 from scrapy_freshness.simulator.run import Progress
 
@@ -47,9 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="rate",
         help="our policies at a constant rate, or at one price found in hindsight; default: rate",
     )
-    parser.add_argument(
-        "--phases", metavar="N", help="times to begin at; default: 4 for few fetches, 1 for many"
-    )
+    parser.add_argument("--phases", metavar="N", default="1", help="times to begin at, evenly; default: 1")
     parser.add_argument("--learn", action="store_true", help="learn from visits only, as a crawl does")
     parser.add_argument(
         "--warm-up", metavar="SHARE", default="0", help="share of the time that is not judged; default: 0"
@@ -121,12 +120,11 @@ def _run(
 ) -> Outcome:
     """One run, which moves the progress bar on."""
     wanted = max(fetches_per_second * (replay.end - replay.start), 1.0)
-    phases = plan.phases or usual_phases(wanted)
     done = before = 0
 
     def progress(ticks: int) -> None:
         nonlocal done
-        reached = min(int((before + ticks / wanted) / phases * _STEPS), _STEPS)
+        reached = min(int((before + ticks / wanted) / plan.phases * _STEPS), _STEPS)
         if reached > done:
             advance(reached - done)
             done = reached
@@ -143,6 +141,6 @@ def _run(
         before += 1
         return outcome
 
-    outcome = at_phases(replay, fetches_per_second, phases, run)
+    outcome = at_phases(replay, fetches_per_second, plan.phases, run)
     advance(_STEPS - done)
     return outcome

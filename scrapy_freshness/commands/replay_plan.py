@@ -45,7 +45,7 @@ class Plan:
     whole: bool
     unscaled: bool
     pacing: str = "rate"  #: of our own policies, or "price"
-    phases: int | None = None  #: times at which contests begin; None: as many as usual
+    phases: int = 1  #: times at which contests begin
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> "Plan":
@@ -121,9 +121,7 @@ def _warm_up(text: str) -> float:
     return share
 
 
-def _phases(text: str | None) -> int | None:
-    if text is None:
-        return None
+def _phases(text: str) -> int:
     if not (text.isdecimal() and 1 <= int(text) <= _MOST_PHASES):
         raise ConfigError(f"--phases must not be {text!r}: write a whole number from 1 to {_MOST_PHASES}")
     return int(text)

@@ -162,7 +162,7 @@ def takes_price(name: str) -> bool:
     >>> takes_price("holistic"), takes_price("echo-greedy"), takes_price("cost"), takes_price("fixed")
     (True, False, False, False)
     """
-    if name in RIVAL_NAMES:
+    if name in (*RIVAL_NAMES, "optimum"):
         return False
     price = 7.0  # any
     return policy_named(name, PolicyOptions(threshold=price)).pacing.floor == price

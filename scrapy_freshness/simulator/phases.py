@@ -11,12 +11,12 @@ import numpy as np
 from scrapy_freshness.simulator.replay import Outcome, Replay
 from scrapy_freshness.simulator.uncertainty import Parts
 
-#: Beginnings of a contest, if it is short; one that has as many fetches as this is not short.
+#: Beginnings of a contest at most, and fetches that are enough, over all of them.
 MOST_PHASES, ENOUGH_FETCHES = 4, 4_000
 
 
 def usual_phases(fetches: float) -> int:
-    """How often a contest with so many fetches is begun, if nobody says so.
+    """How often a contest with so many fetches should be begun.
 
     >>> usual_phases(200), usual_phases(2_000), usual_phases(50_000)
     (4, 2, 1)

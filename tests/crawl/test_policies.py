@@ -89,6 +89,9 @@ def test_sources_are_polled_for_new_pages_which_are_fetched(site: Site, tmp_path
     assert found.sum() > 0 < seconds.min()
     assert record.beliefs["link_rate"] > 0.1
     assert record.beliefs["decay"] == pytest.approx(1 / 60)
+    if policy == "holistic":  # each post is still there at the next three polls
+        assert record.beliefs["young_links"] > 1
+        assert record.beliefs["leaving"] < 0.1
 
 
 def test_links_to_pages_are_counted_once(site: Site, tmp_path: Path) -> None:
