@@ -49,7 +49,7 @@ class TwinCrawl:
 def twin_crawl(world: World, settings: Mapping[str, object], per_second: float, end: float) -> TwinCrawl:
     """Let the planner of these settings crawl a world for a while, at so many fetches a second."""
     config = Config.from_settings(Settings({**settings, "FRESHNESS_BUDGET": f"{per_second}/s"}))
-    planner = new_planner(config, upkeep_of(config))
+    planner = new_planner(config, upkeep_of(config), before_learning=lambda records: None)
     web = AnnouncedWeb(world, planner, hears=config.signals)
     fetched = crawl(web, planner, EPOCH + ticks_at(per_second, 0.0, end))
     return web.outcome(fetched)
