@@ -63,14 +63,6 @@ def columns_of(
         not_before=column("not_before", np.float64),
         failures=column("failures", np.int32),
         change_rate=column("change_rate", np.float32),
-        beliefs=_beliefs(rows),
         pinned_seconds=column("pinned_seconds", np.float64),
         beliefs={name: np.array([each.get(name, np.nan) for each in known], np.float32) for name in names},
     )
-
-
-def _beliefs(rows: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float32]]:
-    """What is believed of pages beside their change rates, of rows that tell."""
-    known = [row.get("beliefs", {}) for row in rows]
-    names = sorted({name for each in known for name in each})
-    return {name: np.array([each.get(name, np.nan) for each in known], np.float32) for name in names}
