@@ -27,9 +27,8 @@ def served(
     with Store.open_readonly(database_url) as store, listening:
         config = Config(database_url=database_url)
         app = new_app(store, config, clock, door or Door("127.0.0.1"), open_store)
-        server = uvicorn.Server(
-            uvicorn.Config(app, log_level="critical", server_header=False, timeout_graceful_shutdown=1)
-        )
+        quiet = uvicorn.Config(app, log_level="critical", server_header=False, timeout_graceful_shutdown=1)
+        server = uvicorn.Server(quiet)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

@@ -7,8 +7,8 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from conftest import served
 from lively_web import NOW
+from serving import served
 
 from scrapy_freshness.dashboard.page_list import cell
 from scrapy_freshness.dashboard.security import COOKIE, Door
