@@ -18,7 +18,7 @@ Rows = NDArray[np.intp]
 
 #: Addresses that are tried to see whether many match, and the share from which on that is many.
 _TRIED, _MANY = 2_000, 0.05
-_MATCHED = b"\x01"
+_MATCHED, _LINE_END = b"\x01", 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,9 @@ class UrlSearch:
     def mask(self, census: Census) -> NDArray[np.bool_]:
         """Which of all addresses match."""
         marked = np.frombuffer(self._line.sub(_MATCHED, census.urls), np.uint8)
-        starts = np.flatnonzero(np.concatenate([[10], marked[:-1]]) == 10) if len(marked) else marked[:0]
-        is_match: NDArray[np.bool_] = marked[starts[: len(census)]] == _MATCHED[0]
+        ends = np.flatnonzero(marked == _LINE_END)
+        starts = np.concatenate([ends[:0], [0], ends[:-1] + 1])[: len(census)]
+        is_match: NDArray[np.bool_] = marked[starts] == _MATCHED[0]
         return is_match
 
     def _first_ones(self, census: Census, rows: Rows, share: float, first: int, count: int) -> Found:
