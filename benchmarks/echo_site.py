@@ -73,7 +73,7 @@ class Entrant(NamedTuple):
 ENTRANTS = (
     Entrant("echo-newpages", participation=False, reference=(0.671, 0.806, 0.922)),
     Entrant("echo-newpages", reference=(0.762, 0.863, 0.940)),
-    Entrant("echo-schedule", participation=False),
+    Entrant("echo-schedule", participation=False, budgets=(0.1,)),
     Entrant("echo-greedy", participation=False, reference=(0.634, 0.780, 0.909)),
     Entrant("holistic"),
     Entrant("holistic", learn=True, budgets=(0.1,)),

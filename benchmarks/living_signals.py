@@ -3,22 +3,23 @@
 For each manner in which a host announces its changes there is a site of 600 documents. Each is crawled by
 policies that listen to signals and by `greedy`, which does not, with the same budget, polls included. Then
 what was learned of the host's sitemaps is compared with the truth, which the site knows: how many of its
-sayings are true, and how many of its changes it tells of; and, of the changes that visits found, how many the
-crawler could have heard of before (from the changes and the log of requests: sitemaps are polled now and then,
-and a change that a visit finds before the next poll was not heard). Freshness is measured by the log, too.
+sayings are true, and how many of its changes it tells of; and, of the changes that visits found, how many
+the crawler could have heard of before (from the changes and the log of requests: sitemaps are polled now and
+then, and a change that a visit finds before the next poll was not heard). Freshness is measured by the log,
+too.
 
 Most of the runs are on a manual clock: the same planner, the same sitemaps, no HTTP. Live runs (--live) are
 crawls by Scrapy over HTTP, all sites at the same time.
 
     python benchmarks/living_signals.py [--seeds 10] [--first-seed 201] [--seconds 900]
-    python benchmarks/living_signals.py --live --seeds 2 --seconds 200
+    python benchmarks/living_signals.py --live --seeds 1 --seconds 450 [--manner perfect --policy greedy-ncis]
 """
 
 import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,17 +113,18 @@ def manual(manner: Manner, seed: int, policy: str, seconds: float) -> Result:
     )
 
 
-def live(seed: int, seconds: float) -> Iterator[tuple[Manner, str, Result]]:
+def live(
+    cases: Collection[tuple[Manner, str]], seed: int, seconds: float
+) -> Iterator[tuple[Manner, str, Result]]:
     """Crawls of all sites by all policies at the same time, over HTTP."""
     with ExitStack() as stack:
         running: dict[tuple[Manner, str], tuple[RunningSite, LiveCrawl]] = {}
-        for manner in MANNERS:
-            for policy in (DEAF, *LISTENING):
-                site = stack.enter_context(RunningSite(world_parameters(manner, seed)))
-                folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-                rate = BUDGET * site.world.total_change_rate
-                crawl = LiveCrawl(site, folder, policy=policy, per_second=rate, settings=settings_of(policy))
-                running[manner, policy] = site, stack.enter_context(crawl)
+        for manner, policy in cases:
+            site = stack.enter_context(RunningSite(world_parameters(manner, seed)))
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            rate = BUDGET * site.world.total_change_rate
+            crawl = LiveCrawl(site, folder, policy=policy, per_second=rate, settings=settings_of(policy))
+            running[manner, policy] = site, stack.enter_context(crawl)
         while any(site.now() < seconds for site, _ in running.values()):
             time.sleep(0.5)
             if not all(crawl.is_running for _, crawl in running.values()):
@@ -150,6 +152,10 @@ def _measured(site: RunningSite, crawl: LiveCrawl, seconds: float) -> Result:
     )
 
 
+def manners_in(results: Results) -> list[Manner]:
+    return list(dict.fromkeys(manner for manner, _ in results))
+
+
 def print_trust(results: Results, policy: str) -> bool:
     """Learned precision and recall next to the truth; returns whether they are as true as they should be."""
     print(f"\n{policy}: learned next to the truth; mean absolute error, and share of the runs within {BAR}")
@@ -158,7 +164,7 @@ def print_trust(results: Results, policy: str) -> bool:
     print(f"{'said':>6}{'heard':>7}{'learned':>8}{'error':>7}{'within':>8}", end="    ")
     print(f"{'said':>6}{'heard':>7}{'learned':>8}{'error':>7}{'within':>8}")
     passes = True
-    for manner in MANNERS:
+    for manner in manners_in(results):
         found = results[manner, policy]
         row = f"{manner:<9}{mean(r.visits for r in found):>7.0f}{mean(r.polls for r in found):>6.0f}  "
         heard = [(r, r.trust) for r in found if r.trust is not None]
@@ -183,12 +189,13 @@ def print_trust(results: Results, policy: str) -> bool:
 
 def print_freshness(results: Results) -> bool:
     """Freshness against that of the policy that does not listen; returns whether listening does no harm."""
-    print(f"\nfreshness      {DEAF}", "".join(f"{policy + ' - ' + DEAF:>34}" for policy in LISTENING))
+    listening = [policy for policy in LISTENING if (manners_in(results)[0], policy) in results]
+    print(f"\nfreshness      {DEAF}", "".join(f"{policy + ' - ' + DEAF:>34}" for policy in listening))
     passes = True
-    for manner in MANNERS:
+    for manner in manners_in(results):
         deaf = results[manner, DEAF]
         row = f"{manner:<14} {mean(r.freshness for r in deaf):.4f}"
-        for policy in LISTENING:
+        for policy in listening:
             gains = [
                 heard.freshness - not_heard.freshness
                 for heard, not_heard in zip(results[manner, policy], deaf, strict=True)
@@ -209,17 +216,22 @@ def main() -> int:
     parser.add_argument("--first-seed", type=int, default=201)
     parser.add_argument("--seconds", type=float, default=900.0)
     parser.add_argument("--live", action="store_true", help="real crawls over HTTP")
+    parser.add_argument("--manner", action="append", choices=MANNERS, help="only this; may be repeated")
+    parser.add_argument("--policy", action="append", choices=LISTENING, help="only this; may be repeated")
     options = parser.parse_args()
-    results: Results = {(manner, policy): [] for manner in MANNERS for policy in (DEAF, *LISTENING)}
+    policies = options.policy or LISTENING
+    results: Results = {
+        (Manner(manner), policy): [] for manner in options.manner or MANNERS for policy in (DEAF, *policies)
+    }
     for seed in range(options.first_seed, options.first_seed + options.seeds):
         if options.live:
-            for manner, policy, result in live(seed, options.seconds):
+            for manner, policy, result in live(results, seed, options.seconds):
                 results[manner, policy].append(result)
         else:
             for manner, policy in results:
                 results[manner, policy].append(manual(manner, seed, policy, options.seconds))
         print(f"seed {seed} done", file=sys.stderr, flush=True)
-    passes = all([*(print_trust(results, policy) for policy in LISTENING), print_freshness(results)])
+    passes = all([*(print_trust(results, policy) for policy in policies), print_freshness(results)])
     return int(not passes)
 
 

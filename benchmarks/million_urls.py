@@ -1,9 +1,9 @@
 """A million URLs in nested sitemaps: how they are found and kept, by us and by Scrapy's SitemapSpider.
 
 A server in a process of its own has a robots.txt that names a sitemap index, which names indexes, which name
-gzipped sitemaps of 50,000 dated URLs each. A crawl, in a fresh process, begins there and ends when all of the
-URLs are known: to us when they are in the database, to SitemapSpider with Scrapy's default scheduler when they
-are in its queues, in memory. Both fetch pages meanwhile, twenty a second.
+gzipped sitemaps of 50,000 dated URLs each. A crawl, in a fresh process, begins there and ends when all of
+the URLs are known: to us when they are in the database, to SitemapSpider with Scrapy's default scheduler when
+they are in its queues, in memory. Both fetch pages meanwhile, twenty a second.
 
 A pause is the longest time that anything else in the process had to wait for the reactor: in CPU time of its
 thread, since the machine may be busy.

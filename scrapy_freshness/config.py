@@ -128,7 +128,7 @@ class Config:
     profit: float = setting(
         1.0,
         amount,
-        "Policies echo-*, holistic: requests that a page of a source meets if fetched at once.",
+        "Policies echo-*, holistic: importance of a page of a source while it is new; 1: that of any page.",
     )
     profit_life_seconds: float = setting(
         "1d", duration, "Policies echo-*, holistic: mean life of these requests.", name="PROFIT_LIFE"

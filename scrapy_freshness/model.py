@@ -306,6 +306,8 @@ class ImportProgress:
     is_done: bool = False  #: whether its end was reached
     started_at: float = 0.0
     updated_at: float = 0.0
+    saved_position: int = 0  #: the position as it was written last
+    alike: int = 0  #: other imports of files that begin so, as far as known when this one began
 
 
 @dataclass(slots=True, kw_only=True)

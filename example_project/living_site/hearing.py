@@ -22,12 +22,12 @@ def truth_as_heard(
     visits: Mapping[Document, Sequence[float]],
     polls: Mapping[str, Sequence[float]],
 ) -> SignalTruth:
-    """Return how true and complete the sayings of a host were for a crawler, from the first visit of each page.
+    """Return how true and complete the sayings of a host were for a crawler, from the pages' first visits on.
 
     What is said of a page between two fetches of its sitemap is one saying, unless the page was visited since
-    it claims to have changed; it is true if one of the changes that it tells of has happened since. A change is
-    told of if a saying about it was heard before the next visit; all changes that one saying tells of are one
-    change. Those that no visit has found do not count.
+    it claims to have changed; it is true if one of the changes that it tells of has happened since. A change
+    is told of if a saying about it was heard before the next visit; all changes that one saying tells of are
+    one change. Those that no visit has found do not count.
 
     Parameters
     ----------

@@ -40,6 +40,7 @@ from scrapy_freshness.storage.store import Store
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+OfPage = TypeVar("OfPage", PageRecord, VisitRecord, SourceRecord, SignalRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +232,16 @@ class Journal:
     def _take(self) -> Batch:
         batch, self._unsaved = self._unsaved, Batch()
         if self._dropped:
-            for records in (batch.pages, batch.visits, batch.sources, batch.signals):
-                records[:] = [each for each in records if each.page_id not in self._dropped]  # type: ignore
+            batch.pages, batch.visits = (
+                self._without_dropped(batch.pages),
+                self._without_dropped(batch.visits),
+            )
+            batch.sources = self._without_dropped(batch.sources)
+            batch.signals = self._without_dropped(batch.signals)
         return batch
+
+    def _without_dropped(self, records: list[OfPage]) -> list[OfPage]:
+        return [record for record in records if record.page_id not in self._dropped]
 
     def _saved(self, _: None) -> None:
         self._saving = False

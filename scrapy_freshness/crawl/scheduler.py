@@ -273,7 +273,7 @@ class FreshnessScheduler(BaseScheduler):
         now = self._freshness.clock.now()
         fingerprint = self._freshness.fingerprint(request)
         row = self._planner.row_of(fingerprint)
-        is_link = self._is_another_link(fingerprint)
+        is_link = self._asking is not None and self._is_link(self._asking, fingerprint)
         if is_link and row is not None:
             self._freshness.journal.count_link(self._planner.page_id_of(row))
         asked_for = row is None or request.dont_filter or self._planner.status_of(row) is PageStatus.SUSPENDED
@@ -299,14 +299,12 @@ class FreshnessScheduler(BaseScheduler):
             self._discover(request, fingerprint, described, now, in_links=int(is_link))
         return True
 
-    def _is_another_link(self, fingerprint: int) -> bool:
-        """Whether a request is a link that counts: the first to this page from a page that is seen first."""
-        page = self._asking
-        if self._config.importance != "links" or page is None or page.visit.record.last_visit_at is not None:
-            return False
+    def _is_link(self, page: PageVisit, fingerprint: int) -> bool:
+        """Note that a page asks for another; whether it counts: the first time, if the page is seen first."""
         is_another = fingerprint not in page.linked
         page.linked.add(fingerprint)
-        return is_another
+        counts = self._config.importance == "links" and page.visit.record.last_visit_at is None
+        return is_another and counts
 
     def _discover(
         self, request: Request, fingerprint: int, described: str | None, now: float, in_links: int
@@ -317,6 +315,7 @@ class FreshnessScheduler(BaseScheduler):
         found_on = None
         if self._asking is not None:
             self._asking.new_links += 1
+            self._asking.found.add(fingerprint)
             inherited = inherited_beliefs(self._asking.visit.record)
             found_on = showed_first(self._asking.visit.record)
         page = PageRecord(

@@ -13,9 +13,10 @@ from scrapy.http import Response
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.crawl import signals
 from scrapy_freshness.crawl.errands import Errands
-from scrapy_freshness.model import Outcome, PageRecord, PageStatus
+from scrapy_freshness.model import Outcome, PageKind, PageRecord, PageStatus
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.visits import Report, Visit, was_honest
+from scrapy_freshness.planning.young_links import NOTHING_FOUND, Staying, YoungLinks
 from scrapy_freshness.search.asked import ReadTerms
 
 logger = logging.getLogger(__name__)
@@ -54,9 +55,9 @@ class PageVisit:
     target: PageRecord | None = None  #: where the page has moved for good
     unfinished_items: int = 0
     terms: ReadTerms | None = None  #: of the content, if it was read for what searchers ask for
-    links: set[int] | None = None  #: fingerprints of what the callback asked for, if scores count links
     linked: set[int] = field(default_factory=set)  #: fingerprints of pages that the callback asked for
     new_links: int = 0  #: pages never seen before that the callback asked for
+    found: set[int] = field(default_factory=set)  #: those of them that were never seen before
     #: Yielded by the callback, not with the scheduler yet; weak, as another component may drop them.
     coming: "WeakSet[Request]" = field(default_factory=WeakSet)
     output_ended: bool = False
@@ -142,7 +143,17 @@ class Visits:
         self._clock = clock
         self._errands = errands
         self.ended: Callable[[Visit, str], None] = lambda visit, outcome: None  #: hears how every visit ends
+        self._young_links = YoungLinks()
         self._waiting: set[PageVisit] = set()  #: whose callback has ended, but not all that it yielded
+
+    def _staying(self, page: PageVisit, report: Report) -> Staying:
+        """Whether a source still shows what its last poll has found; nobody knows if the spider failed."""
+        source = page.visit.record.page_id
+        if report.callback_failed:
+            return NOTHING_FOUND
+        if page.linked:
+            return self._young_links.polled(source, page.linked, page.found)
+        return self._young_links.unchanged(source)
 
     def close(self, page: PageVisit, report: Report) -> None:
         """Close a visit, unless it is closed already."""
@@ -150,6 +161,8 @@ class Visits:
         report.new_links = page.new_links
         if page.is_open:
             self._measure(page, report)
+        if page.visit.record.kind is PageKind.SOURCE and report.outcome.saw_content:
+            report.staying = self._staying(page, report)
         report.is_unfinished = bool(page.coming) or self._errands.is_waiting(page.visit.record.page_id)
         if not self._planner.end_visit(page.visit, report):
             return

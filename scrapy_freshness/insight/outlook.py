@@ -13,16 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.model import PageColumns, PageKind, PageStatus
+from scrapy_freshness.model import PageColumns, PageStatus, WaitingSignals
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import UNKNOWN_PAGE
 from scrapy_freshness.planning.policy import Policy, PolicyOptions, policy_named
 from scrapy_freshness.planning.price import long_run_price
 from scrapy_freshness.planning.table import PageTable
+from scrapy_freshness.storage.page_reports import PageFilter, count_pages
 from scrapy_freshness.storage.store import Store
 from scrapy_freshness.value.contract import Beliefs, FloatArray
 from scrapy_freshness.value.pins import WithPins
+from scrapy_freshness.value.polls import WithPolls, is_polled
 
 #: Not at their place any more: looked at again at a time of their own.
 _LEFT = (PageStatus.GONE, PageStatus.MOVED)
@@ -38,6 +40,8 @@ class Terms:
     min_interval: float  #: seconds between two visits of a page at least
     prior: Mapping[str, float]  #: what is believed of pages that were not visited yet
     blocked_until: Mapping[str, float]  #: of hosts
+    usual_wait: float = 1.0  #: seconds in which as many pages are visited as are known
+    waiting: WaitingSignals | None = None  #: signals that no visit has answered; None if nobody listens
 
     @classmethod
     def of(cls, store: Store, config: Config, spider: str) -> Self:
@@ -46,13 +50,16 @@ class Terms:
         policy = policy_named(state.policy if state else config.policy, PolicyOptions.of(config))
         learner = learner_of(policy, config)
         learner.restore(store.load_groups(spider))
+        budget = state.budget_per_second if state else config.budget_per_second
         terms = cls(
             policy=policy,
-            budget_per_second=state.budget_per_second if state else config.budget_per_second,
+            budget_per_second=budget,
             price=state.price if state else 0.0,
             min_interval=config.min_interval_seconds,
             prior=learner.prior(UNKNOWN_PAGE),
             blocked_until={host.host: host.blocked_until for host in store.load_hosts()},
+            usual_wait=max(count_pages(store, PageFilter(spider=spider)), 1) / budget,
+            waiting=store.load_waiting_signals(spider) if "signals" in policy.model.needs else None,
         )
         if terms.price > 0:
             return terms
@@ -66,11 +73,22 @@ class Outlook:
         self._terms, self._columns, self._now = terms, columns, now
         self._table = PageTable(terms.policy.model.needs)
         self._table.load(columns, now, terms.prior)
-        self._model = WithPins(terms.policy.model)
+        self._table.usual_wait, self._table.usual_value = terms.usual_wait, terms.price
+        if terms.waiting is not None:
+            self._hear(terms.waiting)
+        self._model = WithPins(WithPolls(terms.policy.model))
         self._beliefs = self._table.beliefs(slice(len(self._table)))
-        #: Sitemaps and feeds: polled by what they yield, which is not among these columns.
-        self._is_polled = columns.kind >= PageKind.SITEMAP
         self.elapsed = np.maximum(now - columns.last_visit_at, 0.0)  #: nan where never visited
+
+    def _hear(self, waiting: WaitingSignals) -> None:
+        """Signals of those of the pages that have a copy."""
+        known = self._columns.page_id
+        order = np.argsort(known)
+        places = np.searchsorted(known, waiting.page_id, sorter=order)
+        is_there = np.isin(waiting.page_id, known[~np.isnan(self._columns.last_visit_at)])
+        rows, sources = order[places[is_there]], waiting.source[is_there].astype(np.intp)
+        if len(rows):
+            self._table.hear(rows, sources, np.zeros(len(rows), np.bool_), np.zeros(len(rows)))
 
     def values(self) -> FloatArray:
         """Value of visiting each page now; nan for pages that wait for something else than their value."""
@@ -79,15 +97,15 @@ class Outlook:
     @cached_property
     def _values(self) -> FloatArray:
         terms, columns = self._terms, self._columns
-        frontier = Frontier(self._table, terms.policy.model, terms.policy.pacing.floor, terms.min_interval)
+        frontier = Frontier(self._table, self._model, terms.policy.pacing.floor, terms.min_interval)
         frontier.price = terms.price
-        waits = (columns.status == PageStatus.SUSPENDED) | self._is_polled
+        waits = columns.status == PageStatus.SUSPENDED
         waits |= np.isin(columns.status, _LEFT) & (columns.not_before > self._now)
         return np.where(waits, np.nan, frontier.values(np.arange(len(self._table)), self._now))
 
     def values_after(self, seconds: float) -> FloatArray:
         """Value of visiting each page some time after its last visit."""
-        return self._terms.policy.model.value(self._beliefs, np.full(len(self._table), seconds))
+        return self._model.value(self._beliefs, np.full(len(self._table), seconds))
 
     def competing_values(self) -> FloatArray:
         """Values of the pages that compete for visits: new ones, and those that have a copy."""
@@ -100,7 +118,7 @@ class Outlook:
     @property
     def has_copy(self) -> NDArray[np.bool_]:
         """Which pages have a copy that is kept fresh; sitemaps and feeds are none."""
-        has_copy: NDArray[np.bool_] = (self._columns.status == PageStatus.ACTIVE) & ~self._is_polled
+        has_copy: NDArray[np.bool_] = (self._columns.status == PageStatus.ACTIVE) & ~is_polled(self._beliefs)
         return has_copy
 
     def mean_freshness(self) -> float | None:
@@ -128,7 +146,7 @@ class Outlook:
     @cached_property
     def _freshness(self) -> FloatArray:
         has_copy = ~np.isnan(self.elapsed)
-        fresh = self._terms.policy.model.freshness(self._beliefs, np.where(has_copy, self.elapsed, 0.0))
+        fresh = self._model.freshness(self._beliefs, np.where(has_copy, self.elapsed, 0.0))
         return np.where(has_copy, fresh, 0.0)
 
     def intervals(self, price: float) -> FloatArray:
@@ -137,19 +155,19 @@ class Outlook:
         if price <= 0:
             pinned = self._columns.pinned_seconds
             return np.full(len(self._table), least) if pinned is None else np.fmax(pinned, least)
-        return np.maximum(self._model.elapsed_at(self._beliefs, price), least)
+        seconds = self._model.elapsed_at(self._beliefs, price)
+        if self._table.has_polled:  # what brings nothing is polled all the same, after some time
+            patience = self._table.patience_seconds[: len(self._table)]
+            seconds = np.where(is_polled(self._beliefs), np.minimum(seconds, patience), seconds)
+        return np.maximum(seconds, least)
 
     def next_visits(self) -> FloatArray:
-        """When each page is visited next if nothing happens; in the past if it is due, inf if never.
-
-        nan for sitemaps and feeds.
-        """
+        """When each page is visited next if nothing happens; in the past if it is due, inf if never."""
         columns = self._columns
         times = np.minimum(columns.last_visit_at, self._now) + self.intervals(self._terms.price)
         times = np.where(np.isnan(times), columns.discovered_at, times)
         times = np.where(np.isin(columns.status, _LEFT), columns.not_before, times)
         times[columns.status == PageStatus.SUSPENDED] = np.inf
-        times[self._is_polled & (columns.status == PageStatus.ACTIVE)] = np.nan
         blocked = np.array([self._terms.blocked_until.get(host, 0.0) for host in columns.hosts])
         if len(times):
             times = np.maximum(times, blocked[columns.host])

@@ -33,13 +33,17 @@ ESTIMATORS: Mapping[str, Callable[[PriorPoints, bool], Learner]] = MappingProxyT
 
 
 def learner_of(policy: Policy, config: Config) -> Learner:
-    """The learner of a crawl with these settings."""
+    """The learner of a crawl with these settings.
+
+    A page of a source is as important as others while it is new, unless a setting says otherwise: it meets
+    so many requests a second until they fade. In other units, known pages and new ones could not be compared.
+    """
     prior = PriorPoints(config.prior_changed_after_seconds, config.prior_unchanged_after_seconds)
     return learner_for(
         policy,
         estimator=config.estimator,
         prior=prior,
-        profit=config.profit,
+        profit=config.profit * config.profit_life_seconds,
         profit_life_seconds=config.profit_life_seconds,
         measures_gains=True,
     )
@@ -90,7 +94,7 @@ def learner_for(
     if "noticed_rate" in needs:
         return GainLearner(learner)
     if "gain" in needs:
-        return LinearGainLearner(learner)
+        return LinearGainLearner(GainRecorder(learner))
     if "query_weight" in needs:
         return ChangeWorthLearner(learner)
     return GainRecorder(learner) if measures_gains else learner

@@ -1,1 +1,1 @@
-"""Sitemaps, feeds, pings and headers: what is said about pages, read but not yet believed."""
+"""Sitemaps, feeds and pings: what is said about pages, read but not yet believed."""

@@ -110,10 +110,7 @@ class Limits(NamedTuple):
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class PollingHints:
-    """When a source asks to be polled; None and empty where it does not say.
-
-    What the headers of its answer say about that is in `http_hints.py`.
-    """
+    """When a source asks to be polled; None and empty where it does not say."""
 
     ttl_seconds: float | None = None  #: RSS ttl: how long it may be kept
     update_seconds: float | None = None  #: syndication module: how often it is updated

@@ -69,11 +69,11 @@ class KnownSources:
 
     def __init__(self, graph: EchoGraph) -> None:
         self._graph = graph
+        self._leaving = graph.leaving
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """The truth."""
         rate = {"change_rate": _NEVER, "mean_rate": _NEVER, "doubt": 0.0}
-        # A list pushes out its oldest links, which somebody has found by then.
         known = {**rate, "link_rate": 0.0, "leaving": 0.0, **page.beliefs}
         if page.kind is PageKind.SOURCE:
             graph, number = self._graph, page.fingerprint
@@ -81,6 +81,7 @@ class KnownSources:
                 "link_rate": float(graph.link_rate[number]),
                 "profit": float(graph.profit[number]),
                 "decay": float(graph.decay[number]),
+                "leaving": float(self._leaving[number]),
             }
         return known
 

@@ -17,6 +17,7 @@ from scrapy_freshness.storage.schema import (
     query_index,
     query_map,
     signal,
+    signal_count,
     signal_source,
     source_click,
     spider,
@@ -40,6 +41,11 @@ _MOVE_COUNTS = (
     """INSERT INTO freshness_minute (spider_id, minute, freshness, uniform_freshness, pages, price)
     SELECT :heir, minute, freshness, uniform_freshness, pages, price FROM freshness_minute
     WHERE spider_id = :old ON CONFLICT (spider_id, minute) DO NOTHING""",
+    """INSERT INTO signal_count (spider_id, host_id, source, heard, answered, confirmed)
+    SELECT :heir, host_id, source, heard, answered, confirmed FROM signal_count WHERE spider_id = :old
+    ON CONFLICT (spider_id, host_id, source) DO UPDATE SET heard = signal_count.heard + excluded.heard,
+        answered = signal_count.answered + excluded.answered,
+        confirmed = signal_count.confirmed + excluded.confirmed""",
 )
 
 
@@ -52,6 +58,7 @@ def forget_host(connection: Connection, name: str) -> int:
     """Remove a host, its pages and their visits; returns how many pages."""
     name = host_name(name)
     forgotten = forget_pages(connection, page.c.host_id == number_of(host, name))
+    connection.execute(delete(signal_count).where(signal_count.c.host_id == number_of(host, name)))
     connection.execute(delete(host).where(host.c.name == name))
     return forgotten
 
@@ -101,7 +108,7 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
     # The maps of both are those of other pages than the heir has now; they are fitted anew.
     for table in (query_map, query_index):
         connection.execute(delete(table).where(table.c.spider_id.in_([old, heir])))
-    for table in (visit_count, fetch_count, freshness_minute, page_group):
+    for table in (visit_count, fetch_count, freshness_minute, signal_count, page_group):
         connection.execute(delete(table).where(table.c.spider_id == old))
     has_state = select(func.count()).select_from(crawl).where(crawl.c.spider_id == heir)
     if not connection.scalar(has_state):

@@ -10,7 +10,8 @@ How the columns are spread over tables follows from what is read and written tog
   line names the line before of the same page, and the page names the last: its visits are a linked list.
 * ``signal`` is a log, too, but has an index on the page: signals are fewer than visits, and those that wait
   for an answer must be found when it comes.
-* What happens per minute is counted as it is written, so that no report counts a log of millions.
+* What happens per minute, and what becomes of signals, is counted as it is written, so that no report counts
+  a log of millions.
 
 Times are unix seconds. Foreign keys are not declared: a batch writes its rows together or not at all.
 """
@@ -238,6 +239,18 @@ signal = Table(
     Column("changed", Boolean),  # what it found
 )
 Index("ix_signal_page_id", signal.c.page_id)
+
+signal_count = Table(
+    "signal_count",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("host_id", Integer, nullable=False),  # of the page
+    Column("source", SmallInteger, nullable=False),
+    Column("heard", BigInteger, nullable=False),
+    Column("answered", BigInteger, nullable=False),
+    Column("confirmed", BigInteger, nullable=False),
+    PrimaryKeyConstraint("spider_id", "host_id", "source"),
+)
 
 wish = Table(
     "wish",

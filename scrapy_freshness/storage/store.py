@@ -291,7 +291,8 @@ class Store:
             with self.writing() as connection:
                 written = write(connection)
                 import_rows.write_import(connection, progress)
-                return written
+            progress.saved_position = progress.position
+            return written
         except BaseException:
             progress.import_id = number  # it may be of the transaction that was undone
             raise

@@ -112,7 +112,7 @@ class BatchWriter:
             last_visits = _log_visits(connection, batch.visits, known)
             self._write_pages(connection, spider_id, pages, known, last_visits)
             _add_links(connection, sorted(batch.links.items()))
-            write_signals(connection, batch)
+            write_signals(connection, spider_id, batch)
             _count(connection, spider_id, batch)
             groups = {clean(name): state for name, state in batch.groups.items()}
             upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])

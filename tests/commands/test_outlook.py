@@ -10,7 +10,7 @@ from scrapy_freshness.config import Config
 from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.insight.rows import columns_of, row_of
-from scrapy_freshness.model import PageColumns, PageStatus
+from scrapy_freshness.model import PageColumns, PageStatus, WaitingSignals
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learning import RateLearner
 from scrapy_freshness.planning.planner import Planner
@@ -117,3 +117,18 @@ def test_terms_come_from_the_last_crawl_else_from_the_settings(sqlite_url: str) 
 
 def _hosts(columns: PageColumns) -> list[str]:
     return [columns.hosts[number] for number in columns.host]
+
+
+def test_signals_that_wait_for_a_visit_count(columns: PageColumns) -> None:
+    signalled = int(np.flatnonzero((columns.status == PageStatus.ACTIVE) & (columns.not_before == 0))[0])
+    page_ids = np.array([columns.page_id[signalled], 10**9])  # and one of a page that is not among these
+    prior = {"change_rate": PriorPoints().rate, "recall": 0.5, "false_rate": 1e-9}
+    silent = replace(terms("greedy-ncis"), prior=prior)
+    heard = replace(silent, waiting=WaitingSignals(page_id=page_ids, source=np.zeros(2, np.uint8)))
+    before, after = (Outlook(each, columns, NOW) for each in (silent, heard))
+    is_other = np.arange(len(columns.page_id)) != signalled
+
+    assert after.freshness()[signalled] < 0.01 < before.freshness()[signalled]
+    assert after.values()[signalled] > before.values()[signalled]
+    assert after.next_visits()[signalled] < before.next_visits()[signalled]
+    assert np.array_equal(before.values()[is_other], after.values()[is_other], equal_nan=True)

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
+import pytest
 from answering import Answer
+from scipy.special import gammaincinv
 from small_web import FAST, HOUR, NOW, SLOW, page
 
 from scrapy_freshness.estimation.host_signals import HostSignals
@@ -14,11 +16,12 @@ Run = Callable[..., Answer]
 SITEMAP = "http://a.example/sitemap.xml"
 
 
-def with_sitemap(url: str) -> None:
+def with_sitemap(url: str, **beliefs: float) -> None:
     """Add a sitemap that was polled, and what the policy has learned of signals."""
     with Store.open(url) as store:
         number = 1 << 20
         record = page(SITEMAP, HOUR, 60.0, page_id=number, kind=PageKind.SITEMAP)
+        record.beliefs = beliefs
         source = SourceRecord(
             page_id=number,
             url=SITEMAP,
@@ -105,13 +108,27 @@ def test_show_lists_the_signals_of_a_page_and_what_came_of_them(freshness: Run) 
     assert "unchanged" in out
 
 
-def test_pages_that_are_polled_have_no_next_visit_of_their_own(freshness: Run, web_url: str) -> None:
-    with_sitemap(web_url)
+def test_the_next_poll_is_when_it_is_worth_a_visit(freshness: Run, web_url: str) -> None:
+    with_sitemap(web_url, yield_rate=0.5, patience_seconds=86_400.0)
     (shown,) = freshness("show", SITEMAP, "--json").json["pages"]
+    listed = {page["url"]: page for page in freshness("pages", "--json", "--limit", "50").json["pages"]}
+    with Store.open(web_url) as store:
+        n_pages, state = len(store.load_pages("news").page_id), store.load_state("news")
+    assert state is not None
+    wait = n_pages / state.budget_per_second
+    # A poll is worth a visit when the share of the bound that it has reached makes up for the price.
+    seconds = wait * gammaincinv(2, 1 / (0.5 * wait))
 
     assert shown["kind"] == "sitemap"
-    assert shown["next_visit_at"] is None
-    assert "next visit   –" in freshness("show", SITEMAP).out
+    assert shown["next_visit_at"] == pytest.approx(shown["last_visit_at"] + max(seconds, 1.0))
+    assert listed[SITEMAP]["next_visit_at"] == shown["next_visit_at"]
+
+
+def test_a_source_that_yields_nothing_is_polled_when_patience_ends(freshness: Run, web_url: str) -> None:
+    with_sitemap(web_url, yield_rate=0.0, patience_seconds=86_400.0)
+    (shown,) = freshness("show", SITEMAP, "--json").json["pages"]
+
+    assert shown["next_visit_at"] == shown["last_visit_at"] + 86_400
 
 
 def test_why_refers_to_signals_for_what_is_polled(freshness: Run, web_url: str) -> None:

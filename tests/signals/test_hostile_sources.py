@@ -204,3 +204,14 @@ def test_the_parser_does_not_grow_with_the_document(start: str, unit: str) -> No
     done = subprocess.run([sys.executable, "-c", GROWTH], input=body, capture_output=True, check=True)
 
     assert int(done.stdout) < 24 * MEGABYTE
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
+def test_a_file_of_200_megabytes_is_read_to_the_limit_without_a_copy() -> None:
+    """Much longer than a crawl would download; the file itself is in memory before it is read."""
+    long = "b'<urlset>' + sys.stdin.buffer.read() * 20_000 + b' ' * 200_000_000"
+    script = GROWTH.replace("sys.stdin.buffer.read()", long)
+    page = f"<url><loc>{SITE}/1</loc></url>".encode()
+    done = subprocess.run([sys.executable, "-c", script], input=page, capture_output=True, check=True)
+
+    assert int(done.stdout) < 24 * MEGABYTE

@@ -242,6 +242,7 @@ def follows_any_page_for_any_time(model: ValueModel) -> None:
         "noticed_rate": [1e-12, 1.0, 1e6],
         "decay": [1e-12, 1.0, 1e6],
         "link_rate": [0.0, 1e-12, 1.0, 1e6],
+        "leaving": [0.0, 1e-12, 1.0, 1e6],
         "profit": [0.0, 1e-6, 1e6],
         "interval": [1e-6, 1.0, 1e12, np.inf],
         "is_source": [0.0, 1.0],
