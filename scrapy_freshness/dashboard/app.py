@@ -55,6 +55,8 @@ def new_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        for spider in (await run_in_threadpool(desk.spiders))[:1]:
+            desk.watch.look_ahead(spider)
         yield
         desk.replays.close()
         desk.watch.close()
