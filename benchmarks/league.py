@@ -77,7 +77,7 @@ def played(path: Path, share: float, names: Sequence[str]) -> dict[str, Cell]:
     for name in names:
         if name.startswith("echo") and not replay.has_hubs:
             continue  # they revisit nothing but sources
-        if name == PRICED_NAME and budget > PRICED:
+        if name == PRICED_NAME and (budget > PRICED or replay.has_hubs):
             continue
         by_price = name == PRICED_NAME
         run = partial(

@@ -23,7 +23,7 @@ from scrapy_freshness.commands.replay_plot import check_plot, save_plot
 from scrapy_freshness.commands.replay_table import print_tables
 from scrapy_freshness.errors import ConfigError, InputError, TraceError
 from scrapy_freshness.simulator.comparison import compared
-from scrapy_freshness.simulator.contest import LearnerFor, takes_price
+from scrapy_freshness.simulator.contest import LearnerFor
 from scrapy_freshness.simulator.phases import at_phases
 from scrapy_freshness.simulator.replay import REPLAYED_NAMES, Outcome, Replay, learning
 from scrapy_freshness.simulator.run import Progress
@@ -93,7 +93,7 @@ def _rows(plan: Plan, record: Record, learner_for: LearnerFor | None, advance: P
             "budget_per_day": budget,
             "learn": plan.learn,
             "unscaled": budget is None,
-            "pacing": plan.pacing if budget is not None and takes_price(name) else None,
+            "pacing": plan.pacing_of(name, replay) if budget is not None else None,
             **compared(outcome, first, has_hubs=replay.has_hubs),
             "pages": len(replay.web.pages),
             "days": (replay.end - replay.judged_from) / 86400,

@@ -134,7 +134,8 @@ class Replay:
         )
         # A poll of a recorded hub is all that it costs: what its links lead to is not fetched.
         options = PolicyOptions(participation=False, pages_cost=False)
-        by = enter_by_price if by_price and takes_price(name) else enter
+        # What sources are worth follows the price of the visits chosen: at a fixed price a run may not end.
+        by = enter_by_price if by_price and takes_price(name) and not self.has_hubs else enter
         return self._judged(by(contest, name, learner_for=learner_for, options=options, progress=progress))
 
     def later(self, seconds: float) -> "Replay":
