@@ -15,7 +15,8 @@ Live (`--live`): a real crawl of a running site on which a day lasts 200 seconds
 .1 fetches a second of the site's time. Profits and decays are known, rates are learned. The same planner then
 meets the same web on a manual clock, with a fetch whenever the real crawl made one. Bar: within 3 %.
 
-    python benchmarks/echo_site.py [--seeds 10] [--results FILE] [--live POLICY,...] [--no-simulation]
+    python benchmarks/echo_site.py [--seeds 10] [--first-seed 101] [--results FILE] [--live POLICY,...]
+        [--no-simulation]
 
 With a file of results, seeds and policies that are in it are not played again.
 """
@@ -73,7 +74,7 @@ class Entrant(NamedTuple):
 ENTRANTS = (
     Entrant("echo-newpages", participation=False, reference=(0.671, 0.806, 0.922)),
     Entrant("echo-newpages", reference=(0.762, 0.863, 0.940)),
-    Entrant("echo-schedule", participation=False),
+    Entrant("echo-schedule", participation=False, budgets=(0.1,)),
     Entrant("echo-greedy", participation=False, reference=(0.634, 0.780, 0.909)),
     Entrant("holistic"),
     Entrant("holistic", learn=True, budgets=(0.1,)),
@@ -86,9 +87,9 @@ ENTRANTS = (
 Shares = dict[tuple[int, str, float], float]
 
 
-def play_all(seeds: int, shares: Shares) -> Iterator[tuple[tuple[int, str, float], float]]:
+def play_all(seeds: range, shares: Shares) -> Iterator[tuple[tuple[int, str, float], float]]:
     """Play what has not been played."""
-    for seed in range(FIRST_SEED, FIRST_SEED + seeds):
+    for seed in seeds:
         graph = drawn_graph(PressParameters(seed=seed, seconds_per_day=DAY_SECONDS))
         web, end = EchoWeb(graph), PressParameters().days * DAY_SECONDS
         for entrant in ENTRANTS:
@@ -181,15 +182,16 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     parser.add_argument("--results", type=Path, help="JSON Lines: what was played, read and appended to")
     parser.add_argument("--live", default="", metavar="POLICY,...", help="policies of real crawls")
     parser.add_argument("--no-simulation", action="store_true")
     options = parser.parse_args()
     if not options.no_simulation:
-        _simulate(options.seeds, options.results)
+        _simulate(range(options.first_seed, options.first_seed + options.seeds), options.results)
     agrees = True
     for policy in filter(None, options.live.split(",")):
-        earned, simulated, fetches = live(policy, FIRST_SEED)
+        earned, simulated, fetches = live(policy, options.first_seed)
         agrees &= abs(earned / simulated - 1) <= 0.03
         print(
             f"live, {policy}, {fetches} fetches: {earned:.4f} of the upper bound, simulated {simulated:.4f}, "
@@ -199,7 +201,7 @@ def main() -> int:
     return int(not agrees)
 
 
-def _simulate(seeds: int, path: Path | None) -> None:
+def _simulate(seeds: range, path: Path | None) -> None:
     shares: Shares = {}
     if path is not None and path.exists():
         for line in path.read_text().splitlines():

@@ -1,6 +1,6 @@
 """How fast is an access log imported, in how much memory, and does it go on after `kill -9`?
 
-A log in the Combined Log Format is generated: requests for 200,000 pages, most of them for a few pages, from
+A log in the Combined Log Format is generated: requests for 200,000 pages, two thirds of them for a few, from
 browsers and bots, with answers of all kinds. It is imported by `scrapy freshness import clicks`, killed twice
 on the way, beside two rivals in the same run: one that takes each line apart with a regular expression and
 counts clicks per page in a dictionary, keeping nothing; and one that inserts each click into SQLite, a
@@ -16,6 +16,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -30,9 +31,9 @@ from scrapy_freshness.model import Batch, PageKind, PageRecord
 from scrapy_freshness.storage.store import Store
 
 SITE = "https://www.example.com"
-START = 1_794_873_600
+START = 1_790_812_800  # 2026-10-01
 N_PAGES, N_SOURCES = 200_000, 500
-CLICKS_PER_SECOND = 150
+LINES_A_DAY = 400_000
 BROWSER = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{}.0.0.0"
 AGENTS = [
     *(f"{BROWSER.format(version)} Safari/537.36" for version in range(90, 140)),
@@ -47,27 +48,38 @@ def path_of(page: int) -> str:
 
 
 def log_lines(n_bytes: int, seed: int = 1) -> Iterator[bytes]:
-    """Blocks of a log; the same for the same seed."""
+    """Blocks of a log; the same for the same seed. After some 100 MB the same requests come a day later."""
     rng = random.Random(seed)
-    written = number = 0
-    while written < n_bytes:
-        lines = []
-        for _ in range(2_000):
-            at = time.strftime("%d/%b/%Y:%H:%M:%S +0000", time.gmtime(START + number // CLICKS_PER_SECOND))
-            page = min(
-                int(rng.paretovariate(0.7)), 2 * N_PAGES
-            )  # one in fifty is for a page that is not known
-            draw = rng.random()
-            method, status = "POST" if draw > 0.98 else "GET", STATUS[int(draw * 1000) % 20]
-            lines.append(
-                f"10.{number % 256}.{number % 199}.{number % 251} - - [{at}] "
-                f'"{method} {path_of(page)} HTTP/1.1" {status} {int(draw * 90000)} "{SITE}/" '
-                f'"{AGENTS[int(draw * 1e6) % len(AGENTS)]}"\n'
-            )
-            number += 1
-        block = "".join(lines).encode()
-        written += len(block)
-        yield block
+    written, day = 0, 0
+    first_day: list[bytes] = []
+    for number in range(0, LINES_A_DAY, 2_000):
+        if written >= n_bytes:
+            return
+        first_day.append("".join(log_line(number + n, rng) for n in range(2_000)).encode())
+        written += len(first_day[-1])
+        yield first_day[-1]
+    today = time.strftime("%d/%b/%Y", time.gmtime(START)).encode()
+    while True:
+        day += 1
+        other = time.strftime("%d/%b/%Y", time.gmtime(START + 86_400 * day)).encode()
+        for block in first_day:
+            if written >= n_bytes:
+                return
+            written += len(block)
+            yield block.replace(today, other)
+
+
+def log_line(number: int, rng: random.Random) -> str:
+    """One request; a third are for any page, one in fifty of them for one that is not known."""
+    at = time.strftime("%d/%b/%Y:%H:%M:%S +0000", time.gmtime(START + number * 86_400 // LINES_A_DAY))
+    draw = rng.random()
+    page = int(rng.random() * 1.02 * N_PAGES) if draw < 0.33 else int(rng.paretovariate(0.7))
+    method, status = "POST" if draw > 0.98 else "GET", STATUS[int(draw * 1000) % 20]
+    return (
+        f"10.{number % 256}.{number % 199}.{number % 251} - - [{at}] "
+        f'"{method} {path_of(page)} HTTP/1.1" {status} {int(draw * 90000)} "{SITE}/" '
+        f'"{AGENTS[int(draw * 1e6) % len(AGENTS)]}"\n'
+    )
 
 
 def fill(url: str) -> None:
@@ -142,10 +154,17 @@ def totals(path: Path) -> list[tuple[object, ...]]:
     return rows
 
 
-def killed(url: str, log: Path, after: float) -> None:
-    """Begin to import, and be killed."""
+def killed(url: str, log: Path, database: Path, n_bytes: float) -> None:
+    """Begin to import, and be killed when so much has been written."""
     with subprocess.Popen(import_command(url, str(log)), stdout=subprocess.DEVNULL) as process:
-        time.sleep(after)
+        position = 0
+        while position < n_bytes and process.poll() is None:
+            with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
+                position = connection.execute(
+                    "SELECT coalesce(max(position), 0) FROM import_file"
+                ).fetchone()[0]
+            connection.close()
+            time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
 
 
@@ -236,8 +255,9 @@ def compare(folder: Path, n_bytes: int) -> None:
     with log.open("wb") as file:
         file.writelines(log_lines(n_bytes))
     size = log.stat().st_size
+    fill(f"sqlite:///{folder / 'pages.db'}")
     url = f"sqlite:///{folder / 'whole.db'}"
-    fill(url)
+    shutil.copy(folder / "pages.db", folder / "whole.db")
     summary, seconds, cpu, memory = measured(import_command(url, str(log)))
     (imported,) = summary["files"]  # type: ignore[misc]
     lines = imported["lines"]
@@ -249,9 +269,9 @@ def compare(folder: Path, n_bytes: int) -> None:
     assert summary["files"][0]["lines"] == 0  # type: ignore[index]
 
     resumed_url = f"sqlite:///{folder / 'resumed.db'}"
-    fill(resumed_url)
-    for share in (0.4, 0.3):
-        killed(resumed_url, log, 1.5 + share * seconds)
+    shutil.copy(folder / "pages.db", folder / "resumed.db")
+    for share in (0.2, 0.6):
+        killed(resumed_url, log, folder / "resumed.db", share * size)
     summary, *_ = measured(import_command(resumed_url, str(log)))
     (rest,) = summary["files"]  # type: ignore[misc]
     same = totals(folder / "whole.db") == totals(folder / "resumed.db")

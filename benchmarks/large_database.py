@@ -77,7 +77,7 @@ def drawn_pages(rng: np.random.Generator, n_pages: int, n_hosts: int, now: float
     kind[:: n_pages // n_sources] = rng.choice([2, 3], len(kind[:: n_pages // n_sources]))
     sections = np.array(["news", "sport", "products", "forum", "wiki", "blog"])[rng.integers(0, 6, n_pages)]
     pairs = zip(host.tolist(), sections.tolist(), range(n_pages), strict=True)
-    urls = [f"https://www.host{h}.example/{section}/a-page-about-something-{n}" for h, section, n in pairs]
+    urls = [f"http://www.host{h}.example/{section}/a-page-about-something-{n}" for h, section, n in pairs]
     return {
         "page_id": np.arange(1, n_pages + 1),
         "fingerprint": (rng.permutation(n_pages) - n_pages // 2) * (2**63 // n_pages),
@@ -149,7 +149,8 @@ def sum_up(pages: Columns, visits: Columns) -> None:
     pages["status"] = np.where(never, int(PageStatus.NEW), pages["status"])
     for name in ("change_rate", "change_rate_low", "change_rate_high"):
         pages[name] = np.where(never, 0.0, pages[name])
-    pages["beliefs"] = [None] * (size - 1)
+    pages["beliefs"] = pages["found_on"] = [None] * (size - 1)
+    pages["in_links"] = pages["importance_from"] = np.zeros(size - 1, int)
     pages["pinned_seconds"] = nothing_if(np.arange(size - 1) % 10_000 != 0, np.full(size - 1, 3600.0))
 
 
@@ -216,6 +217,18 @@ def write_signals(
     }
     signals["changed"] = [None if each is None else bool(each) for each in signals["changed"]]
     write(connection, schema.signal, signals)
+    host = pages["host_id"][signals["page_id"] - 1]
+    keys, place = np.unique(host * 4 + signals["source"], return_inverse=True)
+    is_true = np.array([bool(each) for each in signals["changed"]])
+    counts = {
+        "spider_id": np.ones(len(keys), int),
+        "host_id": keys // 4,
+        "source": keys % 4,
+        "heard": np.bincount(place),
+        "answered": np.bincount(place[~waits], minlength=len(keys)),
+        "confirmed": np.bincount(place[is_true], minlength=len(keys)),
+    }
+    write(connection, schema.signal_count, counts)
     n_sources = len(tellers)
     entries = rng.integers(10, 5_000, n_sources)
     sources = {
@@ -277,8 +290,8 @@ def nothing_if(missing: NDArray[np.bool_], values: NDArray[Any]) -> list[Any]:
 
 
 def write(connection: Connection, table: Table, columns: Columns) -> None:
-    """Write all rows of a table."""
-    names = list(table.c.keys())
+    """Write all rows of a table; columns that are not given may be left out."""
+    names = [column.name for column in table.c if column.name in columns]
     lists: list[Sequence[Any]] = [columns[name] for name in names]
     n_rows = len(lists[0])
     for start in range(0, n_rows, BATCH):
@@ -286,7 +299,9 @@ def write(connection: Connection, table: Table, columns: Columns) -> None:
         rows = zip(*(each.tolist() if isinstance(each, np.ndarray) else each for each in part), strict=True)
         if connection.dialect.name == "sqlite":
             marks = ", ".join("?" for _ in names)
-            connection.exec_driver_sql(f"INSERT INTO {table.name} VALUES ({marks})", list(rows))
+            connection.exec_driver_sql(
+                f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({marks})", list(rows)
+            )
         else:
             copy(connection, table, names, rows)
     print(f"{table.name}: {n_rows:,} rows", flush=True)

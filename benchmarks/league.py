@@ -1,8 +1,12 @@
 """The league table: all policies and rivals at equal budgets, on recorded histories and artificial webs.
 
-Everybody learns from visits only. On a recorded history there are as many fetches as SHARE times the changes
-that it has (default: a half, for all policies), and in a second table one and two times as many (for the
-default policy and its rivals). Traces of hubs are judged by profit, others by freshness.
+Everybody learns from visits only. On a recorded history there are half as many fetches as it has changes, for
+all policies; in further tables as many, twice as many and a quarter, for the default policy and its rivals.
+Traces of hubs are judged by profit, others by freshness. Contests with few fetches begin at several times.
+
+Rivals may spend their fetches when they like. On the same terms the default policy has one price, found in
+hindsight; that takes several runs, and is done for contests with up to PRICED fetches. In longer ones only
+the constant rate is played, which is what a budget means in a crawl.
 
     python benchmarks/league.py [--output FILE.md] [--workers 2] [--seed 7] TRACE...
 
@@ -21,10 +25,10 @@ import numpy as np
 
 from scrapy_freshness.config import Config
 from scrapy_freshness.errors import ConfigError
-from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.policy import POLICY_NAMES
+from scrapy_freshness.simulator.phases import at_phases, usual_phases
 from scrapy_freshness.simulator.recorded import load_web
-from scrapy_freshness.simulator.replay import Outcome, Replay
+from scrapy_freshness.simulator.replay import Outcome, Replay, learning
 from scrapy_freshness.simulator.rivals import RULES
 from scrapy_freshness.simulator.simulate import simulate
 from scrapy_freshness.simulator.worlds import world_named
@@ -39,6 +43,8 @@ OURS = tuple(
     if not name.startswith(("cost", "user-centric")) and name not in (DEFAULT, "greedy-ncis-approx-J")
 )
 REFERENCES = ("lds", "optimum")
+#: The default policy at one price, and the most fetches of a contest for which that is played.
+PRICED_NAME, PRICED = f"{DEFAULT}, one price", 5_000
 DAY = 86400.0
 BEGIN, END = "<!-- league: begin -->", "<!-- league: end -->"
 #: Worlds of the second part: options, size and repetitions, small enough for a coffee break.
@@ -57,6 +63,7 @@ class Cell(NamedTuple):
     fetches: float  #: of those that there were
     ahead: float  #: of the default policy
     ahead_stderr: float
+    on_equal_terms: "Cell | None" = None  #: ahead of the default policy at one price, if that was played
 
 
 def played(path: Path, share: float, names: Sequence[str]) -> dict[str, Cell]:
@@ -64,26 +71,37 @@ def played(path: Path, share: float, names: Sequence[str]) -> dict[str, Cell]:
     replay = Replay.of(load_web(path))
     days = (replay.end - replay.start) / DAY
     per_second = max(share * changes_of(replay) / days, 1 / days) / DAY
-    learner_for = partial(learner_of, config=Config())
+    budget = per_second * (replay.end - replay.start)
+    learner_for = learning(Config())
     outcomes: dict[str, Outcome] = {}
     for name in names:
         if name.startswith("echo") and not replay.has_hubs:
             continue  # they revisit nothing but sources
-        learns = name not in (*RIVALS, *REFERENCES)
-        outcomes[name] = replay.run(name, per_second, learner_for=learner_for if learns else None)
+        if name == PRICED_NAME and budget > PRICED:
+            continue
+        by_price = name == PRICED_NAME
+        run = partial(
+            Replay.run,
+            name=DEFAULT if by_price else name,
+            fetches_per_second=per_second,
+            learner_for=None if name in (*RIVALS, *REFERENCES) else learner_for,
+            by_price=by_price,
+        )
+        outcomes[name] = at_phases(replay, per_second, usual_phases(budget), run)
     first = outcomes[names[0]]
-    budget = per_second * (replay.end - replay.start)
-    return {name: _cell(outcome, first, budget) for name, outcome in outcomes.items()}
+    cells = {name: _cell(outcome, first) for name, outcome in outcomes.items()}
+    equal = outcomes.get(PRICED_NAME, first)
+    return {name: cell._replace(on_equal_terms=_cell(outcomes[name], equal)) for name, cell in cells.items()}
 
 
-def _cell(outcome: Outcome, first: Outcome, budget: float) -> Cell:
+def _cell(outcome: Outcome, first: Outcome) -> Cell:
     own = outcome.profit or outcome.freshness
     base = first.profit or first.freshness
     if own is None or base is None or outcome.fetches is None:
         promised = outcome.measures.get("freshness")
         return Cell(np.nan if promised is None or first.profit else promised, np.nan, np.nan, np.nan)
     difference = own - base
-    return Cell(own.share, outcome.fetches / budget, difference.share, difference.stderr)
+    return Cell(own.share, outcome.fetches / (first.fetches or 1), difference.share, difference.stderr)
 
 
 def changes_of(replay: Replay) -> int:
@@ -122,16 +140,21 @@ def _written(name: str, cell: Cell) -> str:
 
 def verdict(columns: dict[str, dict[str, Cell]]) -> Iterator[str]:
     """Where the default policy is beaten by a rival by more than one standard error."""
-    beaten = [
-        f"{trace}: `{name}` by {100 * cell.ahead:.1f} ± {100 * cell.ahead_stderr:.1f}"
-        for trace, column in columns.items()
-        for name, cell in column.items()
-        if name in RIVALS and cell.ahead > cell.ahead_stderr and cell.fetches < 1.1
-    ]
-    n_pairs = sum(name in RIVALS for column in columns.values() for name in column)
-    named = ": " + "; ".join(beaten) if beaten else ""
-    lost = f"{len(beaten)} are lost by more than one standard error{named}"
-    yield f"\nOf {n_pairs} comparisons with rivals, {lost}."
+    constant = {(trace, name): cell for trace, column in columns.items() for name, cell in column.items()}
+    equal = {key: cell.on_equal_terms or cell for key, cell in constant.items()}
+    for terms, cells in (("at a constant rate", constant), ("on the terms of the rivals", equal)):
+        rivals = {key: cell for key, cell in cells.items() if key[1] in RIVALS}
+        beaten = [
+            f"{trace}: `{name}` by {100 * cell.ahead:.1f} ± {100 * cell.ahead_stderr:.1f}"
+            for (trace, name), cell in rivals.items()
+            if cell.ahead > cell.ahead_stderr and cell.fetches < 1.1
+        ]
+        won = sum(cell.ahead < -cell.ahead_stderr for cell in rivals.values())
+        named = ": " + "; ".join(beaten) if beaten else ""
+        yield (
+            f"\nThe default {terms}: of {len(rivals)} comparisons with rivals, {won} are won by more than "
+            f"one standard error, {len(beaten)} lost{named}."
+        )
 
 
 def world_tables(seed: int) -> Iterator[str]:
@@ -164,11 +187,13 @@ def _can_play(check: Callable[..., None], policy: str, size: Size) -> bool:
 
 def tables(options: argparse.Namespace) -> Iterator[str]:
     """The whole league, line by line."""
-    everybody = (DEFAULT, *OURS, *RIVALS, *REFERENCES)
+    everybody = (DEFAULT, PRICED_NAME, *OURS, *RIVALS, *REFERENCES)
+    rivals = (DEFAULT, PRICED_NAME, *RIVALS)
     parts = [
+        ("A quarter as many fetches as changes", 0.25, rivals),
         ("Half as many fetches as changes: all policies", 0.5, everybody),
-        ("As many fetches as changes", 1.0, (DEFAULT, *RIVALS)),
-        ("Twice as many fetches as changes", 2.0, (DEFAULT, *RIVALS)),
+        ("As many fetches as changes", 1.0, rivals),
+        ("Twice as many fetches as changes", 2.0, rivals),
     ]
     with ProcessPoolExecutor(options.workers) as pool:
         for title, share, names in parts:

@@ -21,11 +21,13 @@ from scrapy_freshness.units import (
     patterns,
     positive_int,
     rate,
+    replacements,
     selectors,
     share,
     size,
     switch,
     text,
+    web_hosts,
     whole,
     words,
 )
@@ -78,6 +80,33 @@ def policy_name(value: Any) -> str:
     return name
 
 
+#: What does not make another page of a link: session ids, tracking parameters, the pages of a list.
+LINK_RULES = (
+    (r"(?i);(?:jsessionid|phpsessid|sid)=[^/?#]*", ""),
+    (
+        r"(?i)(?<=[?&])(?:jsessionid|phpsessid|aspsessionid\w*|cfid|cftoken|zenid|oscsid|session_?id)=[^&]*",
+        "",
+    ),
+    (
+        r"(?i)(?<=[?&])(?:utm_\w+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|igshid|twclid|ttclid"
+        r"|mc_[ce]id|_ga|_gl|_hs(?:enc|mi)|mkt_tok|pk_\w+|mtm_\w+|at_(?:medium|campaign)\w*|ref_src|cmpid)=[^&]*",
+        "",
+    ),
+    (r"(?i)(?<=[?&])(?:sid|sess|session|token)=[0-9a-z]{16,}(?=&|$)", ""),
+    (r"(?i)(?<=[?&])(?:page|paged|pg|offset|start)=\d*(?=&|$)", ""),
+    (r"(?i)/page/\d+/?(?=\?|$)", "/"),
+)
+#: Elements whose links lead around a site rather than to its news.
+BOILERPLATE = (
+    "nav",
+    "footer",
+    "body > header",
+    "[role=navigation]",
+    "[role=banner]",
+    "[role=contentinfo]",
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """All settings of a crawl, validated."""
@@ -128,10 +157,13 @@ class Config:
     profit: float = setting(
         1.0,
         amount,
-        "Policies echo-*, holistic: requests that a page of a source meets if fetched at once.",
+        "Policies echo-*, holistic: importance of a page of a source while it is new; 1: that of any page.",
     )
     profit_life_seconds: float = setting(
         "1d", duration, "Policies echo-*, holistic: mean life of these requests.", name="PROFIT_LIFE"
+    )
+    link_rhythm: bool = setting(
+        True, switch, "Policies echo-*, holistic: whether link rates follow the hours of the day."
     )
     importance: str = setting(
         "clicks",
@@ -173,8 +205,43 @@ class Config:
     announced_pages: bool = setting(
         True,
         switch,
-        "Whether new pages that sitemaps, feeds and pings name are visited if the spider would take them.",
+        "Whether new pages that sitemaps, feeds, hubs and pings name are visited if the spider takes them.",
     )
+    hubs: bool = setting(
+        False, switch, "Whether the hubs of hosts are looked for, and polled for links to new pages."
+    )
+    hosts: tuple[str, ...] = setting(
+        (),
+        web_hosts,
+        "Hosts whose hubs are looked for; empty for those of the pages that the spider asks for.",
+    )
+    hubs_deny: tuple[re.Pattern[str], ...] = setting(
+        (), patterns, "Regular expressions; pages whose URLs match one are no hubs."
+    )
+    hubs_per_host: int = setting(200, positive_int, "Hubs that a host may have.")
+    hub_age_seconds: float = setting(
+        "3d",
+        duration,
+        "Age from which on a page that its host's main page links to is a hub; what is younger is news.",
+        name="HUB_AGE",
+    )
+    hub_patience: int = setting(
+        10,
+        positive_int,
+        "Polls in a row without a new link after which a hub is retired, if they took FRESHNESS_HUB_AGE.",
+    )
+    hub_refresh_seconds: float = setting(
+        "1d", duration, "How often a host's main page is looked at for hubs, at least.", name="HUB_REFRESH"
+    )
+    link_rules: tuple[tuple[re.Pattern[str], str], ...] = setting(
+        LINK_RULES,
+        replacements,
+        "Pairs of a regular expression and its replacement: links that are then equal are the same link.",
+    )
+    boilerplate_css: tuple[str, ...] = setting(
+        BOILERPLATE, words, "CSS selectors of elements of a hub whose links are no news."
+    )
+    obey_nofollow: bool = setting(True, switch, 'Whether links of hubs that say "nofollow" are left alone.')
     estimator: str = setting(
         "pooled",
         choice("mle", "pooled"),
@@ -319,6 +386,12 @@ class Config:
                 f"FRESHNESS_PING_URL cannot be {self.ping_url!r} without an address to listen on: "
                 'write FRESHNESS_PING_LISTEN, such as "127.0.0.1:8099"'
             )
+        if self.hosts and not self.hubs:
+            raise ConfigError(
+                f"FRESHNESS_HOSTS cannot be {', '.join(self.hosts)} as long as no hubs are looked for: "
+                "write FRESHNESS_HUBS = True"
+            )
+        self._check("hub_refresh_seconds", self.hub_refresh_seconds > 0, "above 0")
         self._check("flush_seconds", self.flush_seconds > 0, "above 0")
         self._check("backoff_seconds", self.backoff_seconds > 0, "above 0")
         self._check(

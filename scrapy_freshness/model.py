@@ -28,11 +28,22 @@ class PageKind(IntEnum):
     SOURCE = 1  #: the links that it shows
     SITEMAP = 2  #: what it says about other pages; it has no callback
     FEED = 3  #: the same
+    UNASKED = 4  #: its own content, which no callback takes: found on a hub of a spider that does not say
 
     is_polled: bool  #: whether it is fetched for what it says about others, and the spider does not see it
 
     def __init__(self, number: int) -> None:
-        self.is_polled = number >= 2  # no property: it is asked for several times at every visit
+        self.is_polled = number in (2, 3)  # no property: it is asked for several times at every visit
+
+
+def are_polled(kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Which of these kinds of pages are polled."""
+    polled: NDArray[np.bool_] = (kinds == 2) | (kinds == 3)  # plain numbers are compared five times faster
+    return polled
+
+
+#: In place of a page's request: it is fetched, but the spider does not see it.
+UNSEEN = '{"callback":null}'
 
 
 class SignalSource(IntEnum):
@@ -180,6 +191,50 @@ class SourceRecord:
     seen: bytes | None = None  #: signals.seen, of the last poll; None: as stored
 
 
+class HubState(IntEnum):
+    """Where a hub stands."""
+
+    TRIAL = 0  #: not polled yet
+    ACTIVE = 1  #: polled as often as that pays
+    RETIRED = 2  #: has shown nothing new for long; looked at once in a while
+
+
+@dataclass(slots=True, kw_only=True)
+class HubRecord:
+    """What is kept about a hub, beside its record as a page: where it was found and what polls brought."""
+
+    page_id: int
+    url: str
+    found: str  #: how: root (main page of a host), link (of a main page), spider (it says so)
+    found_on: str = ""  #: URL of the main page that links to it
+    evidence: str = ""  #: of its age: history, last-modified, sitemap or feed
+    state: HubState = HubState.TRIAL
+    is_unseen: bool = False  #: it is fetched for its links only, and the spider does not see it
+    polls: int = 0
+    shown: int = 0  #: links at the last poll
+    new_links: int = 0  #: that its polls have found
+    barren: int = 0  #: polls in a row that found none
+    since: float = 0.0  #: first poll, or the last that found a new link
+    last_poll_at: float | None = None
+    rests: int = 0  #: looks in vain since it was retired
+    next_look_at: float = 0.0  #: of a retired hub; of a main page, when its links are looked at in any case
+    candidates: bytes = b""  #: sources.candidates, of a main page
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it is the main page of a host."""
+        return self.found == "root"
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class LinkSegment:
+    """Some of the links that were seen on pages of a host: sources.seen."""
+
+    host: str
+    number: int
+    packed: bytes
+
+
 @dataclass(slots=True, frozen=True, kw_only=True)
 class SignalRecord:
     """One line of the log of signals: somebody has said that a page may have changed."""
@@ -306,6 +361,8 @@ class ImportProgress:
     is_done: bool = False  #: whether its end was reached
     started_at: float = 0.0
     updated_at: float = 0.0
+    saved_position: int = 0  #: the position as it was written last
+    alike: int = 0  #: other imports of files that begin so, as far as known when this one began
 
 
 @dataclass(slots=True, kw_only=True)
@@ -320,6 +377,8 @@ class Batch:
     subscriptions: dict[str, Subscription | None] = field(default_factory=dict)  #: by token; None if it ended
     sources: list[SourceRecord] = field(default_factory=list)
     signals: list[SignalRecord] = field(default_factory=list)
+    hubs: list[HubRecord] = field(default_factory=list)
+    seen_links: list[LinkSegment] = field(default_factory=list)
     wishes: dict[int, tuple[float, str]] = field(default_factory=dict)  #: id -> when granted, and the outcome
     maps: TermMaps | None = None
     freshness: list[FreshnessRecord] = field(default_factory=list)
@@ -329,4 +388,4 @@ class Batch:
     def __bool__(self) -> bool:
         known = self.pages or self.hosts or self.groups or self.sources or self.subscriptions
         counted = self.visits or self.signals or self.fetches or self.freshness or self.links
-        return bool(known or counted or self.wishes or self.maps)
+        return bool(known or counted or self.hubs or self.seen_links or self.wishes or self.maps)

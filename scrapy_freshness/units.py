@@ -103,6 +103,37 @@ def patterns(value: Any) -> tuple[re.Pattern[str], ...]:
         raise ValueError(f"not a regular expression ({error})") from None
 
 
+def replacements(value: Any) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Parse a list of pairs: a regular expression, and what takes the place of what it matches.
+
+    >>> [(pattern.pattern, by) for pattern, by in replacements([["x+", "y"]])]
+    [('x+', 'y')]
+    """
+    pairs = [(text(expression), text(by)) for expression, by in value or ()]
+    try:
+        compiled = tuple((re.compile(expression), by) for expression, by in pairs)
+        for pattern, by in compiled:
+            pattern.sub(by, "")
+    except (re.error, IndexError) as error:
+        raise ValueError(f"not a regular expression and its replacement ({error})") from None
+    return compiled
+
+
+def web_hosts(value: Any) -> tuple[str, ...]:
+    """Parse a list of hosts into the URLs of their main pages; one without a scheme is asked by https.
+
+    >>> web_hosts("example.com, http://intranet:8080/")
+    ('https://example.com/', 'http://intranet:8080/')
+    """
+    found = []
+    for word in words(value):
+        match = re.fullmatch(r"(?:(?i:(https?))://)?([^\s/?#@]+)/?", word.strip())
+        if match is None:
+            raise ValueError
+        found.append(f"{(match[1] or 'https').lower()}://{match[2].lower()}/")
+    return tuple(dict.fromkeys(found))
+
+
 def selectors(value: Any) -> dict[str, tuple[str, ...]]:
     """Parse a mapping of domain (or ``*``) to CSS selectors."""
     if not isinstance(value, Mapping):
@@ -209,6 +240,8 @@ REMEDY: dict[Callable[[Any], Any], str] = {
     positive_int: "write a whole number of at least 1",
     words: "write a list of strings",
     patterns: "write a list of regular expressions",
+    replacements: 'write a list of pairs, a regular expression and its replacement: [("&lang=..", "")]',
+    web_hosts: 'write a list of hosts such as ["www.example.com", "http://localhost:8000"]',
     selectors: 'write a dict of domain to CSS selectors such as {"example.com": ["main"]}',
     text: "write a string",
     endpoint: 'write an address and a port such as "127.0.0.1:8099"',

@@ -52,13 +52,29 @@ SETTINGS = {
     "participation": ([("0", False)], ["maybe"]),
     "profit": ([(2, 2.0)], [0, -1]),
     "profit_life_seconds": ([("6h", 21600.0)], [0, "x"]),
+    "link_rhythm": ([("0", False)], ["daily"]),
     "importance": ([("links", "links"), ("equal", "equal")], ["votes", True]),
     "log_push_seconds": ([("5min", 300.0)], [0, "x"]),
     "reprice_seconds": ([("5min", 300.0)], [0, "x"]),
+    "query_scoring": ([("in-links", "in-links")], [5]),
+    "query_importance": ([("1", True)], ["some"]),
     "signals": ([("0", False)], ["perhaps"]),
     "signal_sources": ([(["http://a.example/f"], ("http://a.example/f",))], [[1]]),
     "signal_sources_deny": ([("/f", (re.compile("/f"),))], ["*"]),
     "announced_pages": ([("0", False)], ["some"]),
+    "hubs": ([("1", True)], ["some"]),
+    "hosts": ([((), ())], ["http://a.example/b", "a b", [5]]),
+    "hubs_deny": ([("/tag/", (re.compile("/tag/"),))], ["*"]),
+    "hubs_per_host": ([(20, 20)], [0]),
+    "hub_age_seconds": ([("1h", 3600.0), (0, 0.0)], ["young"]),
+    "hub_patience": ([(3, 3)], [0]),
+    "hub_refresh_seconds": ([("2h", 7200.0)], [0, "often"]),
+    "link_rules": (
+        [([("a+", "b")], ((re.compile("a+"), "b"),)), ((), ())],
+        [["a"], [("(", "")], [("a", r"\1")]],
+    ),
+    "boilerplate_css": ([("nav, footer", ("nav", "footer"))], [[5]]),
+    "obey_nofollow": ([("0", False)], ["maybe"]),
     "estimator": ([("pooled", "pooled"), ("mle", "mle")], ["guess"]),
     "stop_when": ([("idle", "idle"), ("never", "never")], ["later", True]),
     "skip_unchanged": ([("0", False)], ["sometimes"]),
@@ -184,6 +200,14 @@ def test_a_public_address_needs_one_to_listen_on() -> None:
     assert config.ping_url == "https://crawler.example/pings"
 
 
+def test_hosts_are_named_only_if_their_hubs_are_looked_for() -> None:
+    with pytest.raises(ConfigError, match="FRESHNESS_HUBS = True"):
+        Config.from_settings({"FRESHNESS_HOSTS": "example.com"})
+
+    both = Config.from_settings({"FRESHNESS_HOSTS": "Example.com", "FRESHNESS_HUBS": True})
+    assert both.hosts == ("https://example.com/",)
+
+
 def test_setting_names_are_unique() -> None:
     names = [name for name, _, _ in reference()]
 
@@ -227,8 +251,7 @@ def test_every_known_setting_is_known() -> None:
 
 def test_every_policy_that_can_be_chosen_exists() -> None:
     assert [policy_named(name).name for name in POLICIES] == POLICIES
-    known_only = {"user-centric", "user-centric-linear"}  # whose gains nothing measures in a crawl
-    assert set(POLICY_NAMES) == set(policy.POLICY_NAMES) - known_only
+    assert set(POLICY_NAMES) == set(policy.POLICY_NAMES)
     with pytest.raises(ConfigError, match="choose one of cost,"):
         policy_named("best")
 

@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "value": NUMBERS,
     "pacing": NUMBERS | {"value"},
     "signals": NUMBERS,
-    "sources": NUMBERS,
+    "sources": NUMBERS | {"signals"},  # addresses as strangers write them
     "search": NUMBERS | {"content"},
     "planning": NUMBERS | PURE,
     "simulator": GROUND | PURE | {"planning"},
@@ -49,7 +49,8 @@ ONLY_IN = {
     "alembic": {"storage"},
     "lxml": {"signals"},
     "feedparser": {"signals"},
-    "selectolax": {"content", "signals"},
+    "selectolax": {"content", "signals", "sources"},
+    "tldextract": {"sources"},
     "starlette": {"dashboard"},
     "uvicorn": {"dashboard"},
     "jinja2": {"dashboard"},

@@ -1,4 +1,4 @@
-"""What people ask of a crawl, pinned intervals, and the views over both.
+"""What people ask of a crawl, pinned intervals, and what became of signals, counted as it is written.
 
 The columns of the views are described in scrapy_freshness/storage/views.py.
 """
@@ -15,7 +15,7 @@ depends_on = None
 KEY = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 STATUS = ("new", "active", "gone", "suspended", "moved")
-KIND = ("page", "source", "sitemap", "feed")
+KIND = ("page", "source", "sitemap", "feed", "unasked")
 WISH = ("visit", "pin", "forget")
 
 
@@ -36,6 +36,17 @@ def upgrade() -> None:
     )
     waits = sa.text("done_at IS NULL")
     op.create_index("ix_wish_waiting", "wish", ["spider_id"], sqlite_where=waits, postgresql_where=waits)
+    op.create_table(
+        "signal_count",
+        sa.Column("spider_id", sa.Integer, nullable=False),
+        sa.Column("host_id", sa.Integer, nullable=False),
+        sa.Column("source", sa.SmallInteger, nullable=False),
+        sa.Column("heard", sa.BigInteger, nullable=False),
+        sa.Column("answered", sa.BigInteger, nullable=False),
+        sa.Column("confirmed", sa.BigInteger, nullable=False),
+        sa.PrimaryKeyConstraint("spider_id", "host_id", "source", name="pk_signal_count"),
+    )
+    count_signals()
     tell_pins()
     execute(f"""
         CREATE VIEW v_wishes AS
@@ -45,6 +56,18 @@ def upgrade() -> None:
             wish.done_at, {utc("wish.done_at")} AS done_utc, wish.outcome
         FROM wish
         JOIN spider ON spider.id = wish.spider_id
+    """)
+
+
+def count_signals() -> None:
+    """What the log knows; from now on, it is added up."""
+    execute("""
+        INSERT INTO signal_count
+        SELECT page.spider_id, page.host_id, signal.source, count(*), count(signal.answered_at),
+            sum(CASE WHEN signal.changed THEN 1 ELSE 0 END)
+        FROM signal
+        JOIN page ON page.page_id = signal.page_id
+        GROUP BY page.spider_id, page.host_id, signal.source
     """)
 
 

@@ -17,12 +17,13 @@ with `--only N` nothing but corpus N is played, and kept.
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from report import Report, mean_and_error
-from user_centric_accuracy import WORKLOADS, accuracies
+from user_centric_accuracy import WORKLOADS, Accuracy, accuracies
 from user_centric_budgets import BUDGETS, Comparison, Key, compared, curve, qualities
 
 from scrapy_freshness.search.scoring import SCORINGS
@@ -64,8 +65,7 @@ REFERENCE = {"per page": ("0.94–0.95", 0.94), "per refresh": ("0.87–0.91", 0
 
 def gains(report: Report, corpora: int, shape: TextShape) -> None:
     """Section 5.1: measured against exact gains."""
-    report.progress("measured and exact gains")
-    found = [accuracies(seed, shape) for seed in range(corpora)]
+    found = [measured(report, seed, shape) for seed in range(corpora)]
     rows = []
     for scoring in SCORINGS:
         for workload in WORKLOADS:
@@ -151,17 +151,37 @@ def drawing(results: Results) -> "Figure":
 
 
 def played(report: Report, seed: int, shape: TextShape) -> dict[Key, float]:
-    """What was found for a corpus: from its file, if there is one."""
+    """Quality by budget of one corpus."""
+
+    def play() -> list[Any]:
+        report.progress(f"quality by budget, corpus {seed + 1}")
+        return [[*key, quality] for key, quality in qualities(seed, shape).items()]
+
+    return {Key(*key): quality for *key, quality in kept(report, f"corpus-{seed}.json", play)}
+
+
+def measured(report: Report, seed: int, shape: TextShape) -> dict[tuple[str, str], Accuracy]:
+    """Measured against exact gains of one corpus."""
+
+    def measure() -> list[Any]:
+        report.progress(f"measured and exact gains, corpus {seed + 1}")
+        return [[*key, *accuracy] for key, accuracy in accuracies(seed, shape).items()]
+
+    rows = kept(report, f"gains-{seed}.json", measure)
+    return {(scoring, workload): Accuracy(*found) for scoring, workload, *found in rows}
+
+
+def kept(report: Report, name: str, find: Callable[[], list[Any]]) -> list[Any]:
+    """What was found: from its file, if there is one."""
     folder: Path | None = report.options.kept
-    path = None if folder is None else folder / f"corpus-{seed}.json"
-    if path is not None and path.exists():
-        return {Key(*key): quality for *key, quality in json.loads(path.read_text())}
-    report.progress(f"quality by budget, corpus {seed + 1}")
-    found = qualities(seed, shape)
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps([[*key, quality] for key, quality in found.items()]))
-    return found
+    if folder is None:
+        return find()
+    path = folder / name
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(find()))
+    rows: list[Any] = json.loads(path.read_text())
+    return rows
 
 
 def own_options(parser: argparse.ArgumentParser) -> None:
@@ -171,10 +191,11 @@ def own_options(parser: argparse.ArgumentParser) -> None:
 
 def main() -> None:
     report = Report(__file__, __doc__ or "", own_options)
-    corpora, shape, evolving = 12, TextShape(pages=100), TextShape(pages=100)
+    corpora, shape, evolving = 10, TextShape(pages=100), TextShape(pages=100)
     if report.quick:
         corpora, shape, evolving = 2, TextShape(pages=12), TextShape(pages=12, horizon=8 * WEEK)
     if report.options.only is not None:
+        measured(report, report.options.only, shape)
         played(report, report.options.only, evolving)
         return
     gains(report, corpora, shape)

@@ -25,6 +25,7 @@ SUBCOMMANDS = {
     "pages": "known pages, filtered and sorted",
     "show": "everything known about one page",
     "why": "why a page is visited when it is",
+    "sources": "hubs that are polled for new links, and why",
     "queries": "what searchers ask for, and what they may miss",
     "search": "search the crawled copy",
     "signals": "sitemaps, feeds and pings, and how true they were",

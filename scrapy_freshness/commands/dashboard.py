@@ -1,9 +1,10 @@
 """Web pages that show how the crawl does, and why: freshness and budget over
 time, pages, hosts, sources of links and signals, other policies.
 
-They only read the database, also while a crawl runs. Without --listen, only
-this machine can see them. Whoever is to see them from elsewhere needs the
-token; it is made and printed if none is given.
+They only read the database, also while a crawl runs, unless --allow-actions
+lets readers ask something of the crawl. Without --listen, only this machine
+can see them. Whoever is to see them from elsewhere, or to act, needs the token;
+it is made and printed if none is given.
 """
 
 import argparse
@@ -32,6 +33,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="ask for this token before anything is shown; without a value, for a new one",
     )
     parser.add_argument(
+        "--allow-actions",
+        action="store_true",
+        help="let readers ask the crawl to visit, pin or forget pages; they need the token",
+    )
+    parser.add_argument(
         "--allow-host",
         metavar="NAME",
         action="append",
@@ -50,7 +56,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
 
     host, port = _address(options.listen)
     token = options.token
-    if token == "" or (token is None and not is_loopback(host)):
+    if token == "" or (token is None and (options.allow_actions or not is_loopback(host))):
         token = new_token()
     door = Door(host=host, token=token, other_hosts=options.allow_host)
 
@@ -62,7 +68,8 @@ def run(context: Context, options: argparse.Namespace) -> None:
         sys.stdout.flush()
 
     with context.store() as store:
-        serve(new_app(store, context.config, context.clock, door), host, port, ready)
+        open_store = context.store_beside_crawls if options.allow_actions else None
+        serve(new_app(store, context.config, context.clock, door, open_store), host, port, ready)
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -25,6 +25,7 @@ from scrapy_freshness.imports.contract import Format
 from scrapy_freshness.imports.run import Imported, import_file
 from scrapy_freshness.imports.stream import STDIN
 from scrapy_freshness.insight.human import clipped, count, safe, size
+from scrapy_freshness.model import ImportProgress
 from scrapy_freshness.storage.store import Store
 
 #: Kind of import -> its module, which has `add_options(parser)` and `kind(context, store, options)`.
@@ -48,7 +49,11 @@ def run(context: Context, options: argparse.Namespace) -> int:
     with context.store_beside_crawls() as store:
         kind: Kind[Any] = KINDS[options.kind].kind(context, store, options)
         formats = _formats(kind, options.format)
-        found = [_imported(context, store, kind, formats, name, options.again) for name in options.files]
+        try:
+            found = [_imported(context, store, kind, formats, name, options.again) for name in options.files]
+        except InputError:
+            kind.finish(context)  # what was imported before it counts
+            raise
         summary = kind.finish(context)
     if context.as_json:
         files = [_described(imported) for imported in found]
@@ -74,13 +79,23 @@ def _formats(kind: Kind[Any], name: str | None) -> Sequence[Format[Any]]:
 def _imported(
     context: Context, store: Store, kind: Kind[Any], formats: Sequence[Format[Any]], name: str, again: bool
 ) -> Imported:
-    # What is set, and not added, may be set once more: only what was interrupted is gone on with.
-    before = (
-        [] if again else [each for each in store.load_imports(kind.name) if kind.adds or not each.is_done]
-    )
+    def may_go_on(progress: ImportProgress) -> bool:
+        # What is set, and not added, may be set once more: only what was interrupted is gone on with.
+        return not again and (kind.adds or not progress.is_done)
+
+    known = store.load_imports(kind.name)
     total = Path(name).stat().st_size if name != STDIN and Path(name).is_file() else None
     with context.progress(f"Importing {clipped(safe(name), 40)}", total) as advance:
-        return import_file(name, kind.name, formats, kind.sink, before, context.clock, advance=advance)
+        return import_file(
+            name,
+            kind.name,
+            formats,
+            kind.sink,
+            known,
+            context.clock,
+            may_go_on=may_go_on,
+            advance=advance,
+        )
 
 
 def _described(imported: Imported) -> dict[str, Any]:

@@ -43,7 +43,10 @@ def kind(context: Context, store: Store, options: argparse.Namespace) -> Kind[Cl
         formats=[log, *table_formats(now, options.period)],
         sink=sink,
         adds=True,
-        finish=lambda context: {"counts": dict(sink.counts), **estimates.refresh()},
+        finish=lambda context: {
+            "counts": dict(sink.counts),
+            **estimates.refresh(is_needed=bool(sink.counts)),
+        },
         told=_told,
     )
 
@@ -61,8 +64,10 @@ class _Estimates:
         if self._context.clock.now() - self._made_at >= self._context.config.log_push_seconds:
             self.refresh()
 
-    def refresh(self) -> dict[str, int]:
+    def refresh(self, *, is_needed: bool = True) -> dict[str, int]:
         """Make them, and say of how many pages and sources."""
+        if not is_needed:
+            return {"pages": 0, "sources": 0}
         with self._context.progress("Estimating"):
             done = refresh_estimates(self._store, self._context.config.importance)
         self._made_at = self._context.clock.now()

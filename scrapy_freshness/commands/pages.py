@@ -44,7 +44,7 @@ ORDERS = (*STORED_ORDERS, *COMPUTED_ORDERS)
 
 #: The table needs so much room; on a narrower terminal each page gets two lines.
 _TABLE_WIDTH = 120
-_COLUMNS = ("status", "last visit", "changes", "visits/changes", "value", "next visit")
+_COLUMNS = ("status", "kind", "last visit", "changes", "visits/changes", "value", "next visit")
 _STYLES = {"new": "cyan", "gone": "red", "suspended": "yellow", "moved": "dim"}
 
 
@@ -152,6 +152,7 @@ def _cells(row: Row, now: float) -> tuple[str, ...]:
     """What `_COLUMNS` name."""
     return (
         row["status"],
+        row["kind"],
         relative(row["last_visit_at"], now),
         every(row["change_rate"], row["change_rate_low"], row["change_rate_high"]),
         f"{row['visits']:,}/{row['changes']:,}",

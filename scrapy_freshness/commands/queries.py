@@ -2,11 +2,11 @@
 
 Quality is what searchers find: how often they look at results times how good
 these are, as a share of all that they find. At risk is the part of it that is
-expected to be lost by now, because pages have changed since they were visited.
+expected to be lost by now, because pages have changed since their visits.
 
 --rebuild  counts results and ranks anew, from what is kept of each page; pages
-           that were read before all terms were asked for are named, and are read
-           in full at their next visits
+           that were read before all terms were asked for are counted, and are
+           read in full at their next visits
 --clear    forgets all queries, and what is kept of pages for them
 """
 
@@ -30,7 +30,9 @@ SORTS = ("at_risk", "quality", "frequency", "results", "term")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spider", metavar="NAME", help="pages of this spider only")
-    parser.add_argument("--sort", choices=SORTS, default="at_risk", help="order; default: at_risk")
+    parser.add_argument(
+        "--sort", choices=SORTS, default="at_risk", metavar="COLUMN", help=f"order by {', '.join(SORTS)}"
+    )
     parser.add_argument(
         "--limit", type=whole_number, metavar="N", default=20, help="show N terms; default: 20"
     )

@@ -10,22 +10,22 @@ With --learn policies learn from their visits, as in a crawl with the project's
 settings (-s FRESHNESS_ESTIMATOR=pooled tries another); without, they know
 the mean rates of the record, so that the difference is what learning costs.
 Rivals have no budget: all their intervals are scaled by one factor, so that
-they make as many fetches.
+they make as many fetches. With --pacing price our policies are on the same
+terms: they have one price instead of a constant rate.
 """
 
 import argparse
 from collections.abc import Iterator
-from functools import partial
 
 from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.replay_plan import Plan, Record
 from scrapy_freshness.commands.replay_plot import check_plot, save_plot
 from scrapy_freshness.commands.replay_table import print_tables
 from scrapy_freshness.errors import ConfigError, InputError, TraceError
-from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.simulator.comparison import compared
-from scrapy_freshness.simulator.contest import LearnerFor
-from scrapy_freshness.simulator.replay import REPLAYED_NAMES, Outcome, Replay
+from scrapy_freshness.simulator.contest import LearnerFor, takes_price
+from scrapy_freshness.simulator.phases import at_phases
+from scrapy_freshness.simulator.replay import REPLAYED_NAMES, Outcome, Replay, learning
 from scrapy_freshness.simulator.run import Progress
 
 Row = dict[str, str | float | bool | None]
@@ -42,6 +42,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget", metavar="N/day,...", required=True, help="fetches per time unit; several for a sweep"
     )
+    parser.add_argument(
+        "--pacing",
+        choices=("rate", "price"),
+        default="rate",
+        help="our policies at a constant rate, or at one price found in hindsight; default: rate",
+    )
+    parser.add_argument("--phases", metavar="N", default="1", help="times to begin at, evenly; default: 1")
     parser.add_argument("--learn", action="store_true", help="learn from visits only, as a crawl does")
     parser.add_argument(
         "--warm-up", metavar="SHARE", default="0", help="share of the time that is not judged; default: 0"
@@ -63,7 +70,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
             check_plot(options.plot)
         n_runs = len(plan.records) * (len(plan.budgets_per_day) * len(plan.policies) + len(plan.rules))
         with context.progress("Replaying", n_runs * _STEPS) as advance:
-            learner_for = partial(learner_of, config=context.config) if plan.learn else None
+            learner_for = learning(context.config) if plan.learn else None
             rows = [row for record in plan.records for row in _rows(plan, record, learner_for, advance)]
         if options.plot:
             save_plot(options.plot, rows)
@@ -86,6 +93,7 @@ def _rows(plan: Plan, record: Record, learner_for: LearnerFor | None, advance: P
             "budget_per_day": budget,
             "learn": plan.learn,
             "unscaled": budget is None,
+            "pacing": plan.pacing if budget is not None and takes_price(name) else None,
             **compared(outcome, first, has_hubs=replay.has_hubs),
             "pages": len(replay.web.pages),
             "days": (replay.end - replay.judged_from) / 86400,
@@ -94,7 +102,7 @@ def _rows(plan: Plan, record: Record, learner_for: LearnerFor | None, advance: P
     for budget in plan.budgets_per_day:
         first: Outcome | None = None
         for name in plan.policies:
-            outcome = _run(replay, name, budget / 86400, learner_for, advance)
+            outcome = _run(plan, replay, name, budget / 86400, learner_for, advance)
             first = first or outcome
             yield row(name, budget, outcome, first)
     for name in plan.rules:
@@ -103,6 +111,7 @@ def _rows(plan: Plan, record: Record, learner_for: LearnerFor | None, advance: P
 
 
 def _run(
+    plan: Plan,
     replay: Replay,
     name: str,
     fetches_per_second: float,
@@ -111,15 +120,27 @@ def _run(
 ) -> Outcome:
     """One run, which moves the progress bar on."""
     wanted = max(fetches_per_second * (replay.end - replay.start), 1.0)
-    done = 0
+    done = before = 0
 
     def progress(ticks: int) -> None:
         nonlocal done
-        reached = min(int(ticks / wanted * _STEPS), _STEPS)
+        reached = min(int((before + ticks / wanted) / plan.phases * _STEPS), _STEPS)
         if reached > done:
             advance(reached - done)
             done = reached
 
-    outcome = replay.run(name, fetches_per_second, learner_for=learner_for, progress=progress)
+    def run(begun: Replay) -> Outcome:
+        nonlocal before
+        outcome = begun.run(
+            name,
+            fetches_per_second,
+            learner_for=learner_for,
+            by_price=plan.pacing == "price",
+            progress=progress,
+        )
+        before += 1
+        return outcome
+
+    outcome = at_phases(replay, fetches_per_second, plan.phases, run)
     advance(_STEPS - done)
     return outcome

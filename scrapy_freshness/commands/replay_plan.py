@@ -12,6 +12,7 @@ from scrapy_freshness.simulator.replay import Replay, check_name
 from scrapy_freshness.simulator.rivals import RULES
 
 _DAY_SECONDS = 86400.0
+_MOST_PHASES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Plan:
     aligned: bool | None
     whole: bool
     unscaled: bool
+    pacing: str = "rate"  #: of our own policies, or "price"
+    phases: int = 1  #: times at which contests begin
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> "Plan":
@@ -63,6 +66,8 @@ class Plan:
             aligned=options.aligned,
             whole=options.whole,
             unscaled=options.unscaled,
+            pacing=options.pacing,
+            phases=_phases(options.phases),
         )
 
     @property
@@ -114,3 +119,9 @@ def _warm_up(text: str) -> float:
     if not share < 1:
         raise ConfigError(f"--warm-up must not be {text!r}: write a number from 0 to below 1")
     return share
+
+
+def _phases(text: str) -> int:
+    if not (text.isdecimal() and 1 <= int(text) <= _MOST_PHASES):
+        raise ConfigError(f"--phases must not be {text!r}: write a whole number from 1 to {_MOST_PHASES}")
+    return int(text)

@@ -32,6 +32,10 @@ like `"500kB"` or `"2MB"`. A value that cannot be used stops the crawl at its st
 """
 
 
+#: A vertical bar inside a table.
+BAR = "\\|"
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--markdown", action="store_true", help="print the reference as Markdown")
 
@@ -59,7 +63,10 @@ def run(context: Context, options: argparse.Namespace) -> None:
 
 def markdown() -> str:
     """The reference as a page of documentation."""
-    lines = [f"| `{name}` | `{_written(default)}` | {meaning} |" for name, default, meaning in reference()]
+    lines = [
+        f"| `{name}` | `{_written(default).replace('|', BAR)}` | {meaning} |"
+        for name, default, meaning in reference()
+    ]
     return _INTRODUCTION + "\n".join(lines) + "\n"
 
 

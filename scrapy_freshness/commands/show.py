@@ -76,6 +76,7 @@ def everything(
 ) -> Row:
     """All that is known about a page as plain values."""
     return row_of(record, spider) | {
+        "beliefs": record.beliefs,
         "etag": record.etag,
         "last_modified": record.last_modified,
         "content_hash": record.content_hash,

@@ -6,6 +6,7 @@ it. In a pipe, or with --once or --json, it tells the state once.
 
 import argparse
 import sys
+import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -27,8 +28,8 @@ from scrapy_freshness.units import REMEDY, duration
 
 #: Last lines of the log from which hosts are judged.
 _LOOKED_AT = 500
-#: Pages are counted again after this time: there may be millions.
-_COUNT_AGAIN_SECONDS = 10.0
+#: Pages are counted again after this time, or so many times as long as it takes: there may be millions.
+_COUNT_AGAIN_SECONDS, _COUNT_AGAIN_TIMES = 10.0, 50.0
 #: How soon a key or another size of the terminal is noticed.
 _ATTENTION_SECONDS = 0.2
 
@@ -81,14 +82,16 @@ class Watch:
         self._store = store
         self._spider = spider
         self._counted: dict[str, Mapping[PageStatus, int]] = {}
-        self._counted_at = -float("inf")
+        self._count_at = -float("inf")
 
     def look(self, now: float) -> dict[str, Any]:
         """The state of all crawls as plain values."""
         store = self._store
-        if now - self._counted_at >= _COUNT_AGAIN_SECONDS:
+        if now >= self._count_at:
+            started = time.perf_counter()
             self._counted = {report.spider: report.pages for report in reports.spiders(store, now)}
-            self._counted_at = now
+            took = time.perf_counter() - started
+            self._count_at = now + max(_COUNT_AGAIN_SECONDS, _COUNT_AGAIN_TIMES * took)
         minutes = last_minutes(store, now)
         running = inspection.crawling(store)
         visits = [visit for visit in latest_visits(store, _LOOKED_AT) if self._spider in (None, visit.spider)]

@@ -26,7 +26,7 @@ from scrapy_freshness.crawl.http import header_text, is_moved_for_good, is_redir
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import Tracker, Tracking
 from scrapy_freshness.crawl.visiting import PageVisit, UnchangedPage, visit_under_way
-from scrapy_freshness.model import Outcome, PageRecord, PageStatus
+from scrapy_freshness.model import UNSEEN, Outcome, PageKind, PageRecord, PageStatus
 from scrapy_freshness.planning.visits import Report, content_outcome
 from scrapy_freshness.search.asked import ReadTerms
 
@@ -80,6 +80,8 @@ class FreshnessDownloaderMiddleware:
             return  # the callback needs the page itself
         record = page.visit.record
         if record.content_hash is None or record.run_callback or self._freshness.searchers.is_behind(record):
+            return
+        if self._freshness.hubs.wants_links(record.page_id):
             return
         if "If-None-Match" in request.headers or "If-Modified-Since" in request.headers:
             return  # the spider's own; a 304 to those says nothing about our copy
@@ -160,7 +162,8 @@ class FreshnessDownloaderMiddleware:
         measurement: Measurement | None = None
         changed: bool | None = False
         moved_by: float | None = 0.0
-        if self._by_fields:
+        is_for_spider = record.request != UNSEEN
+        if self._by_fields and is_for_spider:
             changed = moved_by = None  # not known before the spider's items are
         elif self._is_to_measure(record, body_hash) or is_redirected(request):
             measurement, page.terms = await self._measured(response)
@@ -184,9 +187,11 @@ class FreshnessDownloaderMiddleware:
         if changed is not None:
             self._freshness.visits.judge_audit(page, changed=changed)
         self._freshness.listening.finder.look_at(record, response, has_changed=changed is not False)
+        if body_hash != record.body_hash or self._freshness.hubs.wants_links(record.page_id):
+            await self._freshness.hubs.read(page, response)
         spared = changed is False and self._config.skip_unchanged and not record.run_callback
-        if spared or self._has_moved_before(page):
-            self._freshness.visits.close(page, report)
+        if spared or not is_for_spider or self._has_moved_before(page):
+            self._freshness.visits.end(page, report)
             raise self._unchanged(request, response)
 
     def _is_to_measure(self, record: PageRecord, body_hash: int) -> bool:
@@ -226,6 +231,7 @@ class FreshnessDownloaderMiddleware:
             url=request.url,
             host=slot_of(request),
             request=record.request,
+            kind=PageKind.UNASKED if record.request == UNSEEN else PageKind.PAGE,
             importance=record.importance,
         )
 

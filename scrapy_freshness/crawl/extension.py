@@ -25,6 +25,7 @@ from scrapy_freshness.crawl.addon import is_crawl
 from scrapy_freshness.crawl.configured import content_options, new_planner, scoring_of, upkeep_of
 from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.crawl.garbage import rare_collection
+from scrapy_freshness.crawl.hub_parts import new_hubs
 from scrapy_freshness.crawl.journal import Journal, Loaded
 from scrapy_freshness.crawl.lessons import Lessons
 from scrapy_freshness.crawl.listening import Listening
@@ -35,14 +36,16 @@ from scrapy_freshness.crawl.repricing import Repricing
 from scrapy_freshness.crawl.searchers import Searchers
 from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
 from scrapy_freshness.crawl.threads import in_thread
+from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of, visit_under_way
 from scrapy_freshness.crawl.vitals import Vitals
 from scrapy_freshness.crawl.wishes import Wishes
 from scrapy_freshness.errors import FreshnessError
-from scrapy_freshness.model import CrawlState, FreshnessRecord, PageRecord
+from scrapy_freshness.model import CrawlState, FreshnessRecord, PageKind, PageRecord
 from scrapy_freshness.pacing.rate import ConstantRate
 from scrapy_freshness.planning.assessment import Assessment
 from scrapy_freshness.planning.visits import compared, longest_pauses
+from scrapy_freshness.sources.seen import SeenLinks
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +60,8 @@ _MAX_FAILING_INTERVALS = 60
 #: A visit without an end after this time was swallowed by another component.
 _LOST_SECONDS = 3600.0
 _HOUSEKEEPING_SECONDS = 60.0
+#: How often it is looked for hubs whose time has come, at most.
+_SHORTEST_LOOK_SECONDS = 0.5
 
 
 class Freshness:
@@ -88,6 +93,21 @@ class Freshness:
             in_background=self.in_background,
             read_seen=self._read_seen,
         )
+        self.hubs = new_hubs(
+            crawler,
+            config,
+            clock,
+            self.planner,
+            self.visits,
+            self.listening,
+            fingerprint=self.fingerprint,
+            discover=lambda page: self.discover(page, clock.now()),
+            cached=self.journal.cached,
+            read_links=self._read_links,
+            in_background=self.in_background,
+            wake=lambda: self.wake(),
+        )
+        self.visits.hubs = self.hubs
         self.wake: Callable[[], None] = lambda: None  #: tells the scheduler that a page may be due
         self.wishes = Wishes(
             self.planner,
@@ -113,6 +133,7 @@ class Freshness:
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
         self._flushing = create_looping_call(self.flush)
         self._housekeeping = create_looping_call(self._keep_house)
+        self._looking_at_hubs = create_looping_call(self.hubs.look_around)
         self.lessons = Lessons(config, crawler.spidercls.name, self.planner, self.in_background)
         self._repricing = Repricing(
             self.planner,
@@ -184,10 +205,11 @@ class Freshness:
         """Write everything and close the database; called by the scheduler."""
         rare_collection.end(self)
         self.listening.close()
+        self.hubs.close()
         self.searchers.close()
         self.vitals.is_open = False
         unheard = self.stop_listening()
-        for loop in (self._flushing, self._housekeeping):
+        for loop in (self._flushing, self._housekeeping, self._looking_at_hubs):
             if loop.running:
                 loop.stop()
         self._repricing.close()
@@ -206,6 +228,15 @@ class Freshness:
         self._is_open = False
         closed.addErrback(self._not_saved)
         return closed
+
+    def open_hubs(self, unasked: UnaskedRequests) -> None:
+        """The spider is there, and pages are known; called by the scheduler."""
+        if self.hubs.is_on:
+            self.hubs.open(unasked)
+            seconds = min(
+                max(self.config.hub_refresh_seconds / 10, _SHORTEST_LOOK_SECONDS), _HOUSEKEEPING_SECONDS
+            )
+            self._looking_at_hubs.start(seconds, now=False)
 
     def in_background(self, work: Callable[[], T]) -> "Deferred[T]":
         """Run what would take long in a thread; the Deferred fires on the reactor's thread."""
@@ -245,6 +276,7 @@ class Freshness:
         """Hand what the planner has learned to the journal, whose records are then up to date."""
         pages, visits = self.planner.take_updates()
         self.listening.note(visits, self.journal)
+        self.hubs.note(self.journal)
         self.journal.note(pages, visits, self.planner.hosts.take_changed())
         self.crawler.stats.set_value("freshness/pages", len(self.planner))
 
@@ -324,6 +356,11 @@ class Freshness:
         self.note_updates()
         return self.journal.read_seen(page_id)
 
+    def _read_links(self, host: str) -> "Deferred[SeenLinks]":
+        self.planner.settle(self.clock.now())
+        self.note_updates()
+        return self.journal.read_links(host)
+
     def _show_again(self) -> "Deferred[None]":
         """The spider is to see pages again whose requests end with this process."""
         page_ids = self.errands.page_ids
@@ -358,6 +395,7 @@ class Freshness:
         self._shorten_pauses(loaded, now)
         self.searchers.load(loaded)
         self.listening.know_sources(loaded)
+        self.hubs.know(loaded)
         self.lessons.know(loaded)
         self.planner.hosts.load(loaded.hosts)
         in_future = self.planner.load(loaded.pages, loaded.next_page_id, now, loaded.groups)
@@ -447,6 +485,8 @@ def _kind_of_fetch(request: Request, page: PageVisit | None) -> str:
         return "redirect"
     if page is not None and page.visit.record.kind.is_polled:
         return "poll"
+    if page is not None and page.visit.record.kind is PageKind.SOURCE:
+        return "hub"
     if page is not None:
         return "audit" if page.is_audit else "page"
     if ERRAND_KEY in request.meta:

@@ -21,6 +21,8 @@ from scrapy_freshness.model import (
     CrawlState,
     FreshnessRecord,
     HostRecord,
+    HubRecord,
+    LinkSegment,
     PageColumns,
     PageRecord,
     QueryTerms,
@@ -33,6 +35,7 @@ from scrapy_freshness.model import (
     Wish,
     WishKind,
 )
+from scrapy_freshness.sources.seen import SeenLinks
 from scrapy_freshness.storage import wishes
 from scrapy_freshness.storage.importance_rows import ImportanceRule
 from scrapy_freshness.storage.store import Store
@@ -40,6 +43,7 @@ from scrapy_freshness.storage.store import Store
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+OfPage = TypeVar("OfPage", PageRecord, VisitRecord, SourceRecord, SignalRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class Loaded:
     hosts: list[HostRecord]
     groups: dict[str, bytes]
     sources: list[SourceRecord]
+    hubs: list[HubRecord]
     waiting: WaitingSignals
     subscriptions: list[Subscription]
     queries: QueryTerms
@@ -116,6 +121,11 @@ class Journal:
         self._unsaved.sources.extend(sources)
         self._unsaved.signals.extend(signals)
 
+    def note_hubs(self, hubs: Iterable[HubRecord], links: Iterable[LinkSegment]) -> None:
+        """Keep what was learned of hubs, and the links that were seen on them, for the next flush."""
+        self._unsaved.hubs.extend(hubs)
+        self._unsaved.seen_links.extend(links)
+
     def note_groups(self, groups: Mapping[str, bytes]) -> None:
         """Keep what was learned of groups of pages for the next flush."""
         self._unsaved.groups.update(groups)
@@ -169,6 +179,10 @@ class Journal:
     def read_seen(self, page_id: int) -> Deferred[bytes]:
         """Read what a source of signals said at its last poll, after writing what is noted."""
         return self._after_writing(lambda: self._opened_store().load_seen(page_id))
+
+    def read_links(self, host: str) -> Deferred[SeenLinks]:
+        """Read the links that were seen on pages of a host, after writing what is noted; they may be many."""
+        return self._after_writing(lambda: SeenLinks(self._opened_store().load_links(self._spider, host)))
 
     def read_wishes(self) -> Deferred[list[Wish]]:
         """Read what people ask of the crawl."""
@@ -231,9 +245,16 @@ class Journal:
     def _take(self) -> Batch:
         batch, self._unsaved = self._unsaved, Batch()
         if self._dropped:
-            for records in (batch.pages, batch.visits, batch.sources, batch.signals):
-                records[:] = [each for each in records if each.page_id not in self._dropped]  # type: ignore
+            batch.pages, batch.visits = (
+                self._without_dropped(batch.pages),
+                self._without_dropped(batch.visits),
+            )
+            batch.sources = self._without_dropped(batch.sources)
+            batch.signals = self._without_dropped(batch.signals)
         return batch
+
+    def _without_dropped(self, records: list[OfPage]) -> list[OfPage]:
+        return [record for record in records if record.page_id not in self._dropped]
 
     def _saved(self, _: None) -> None:
         self._saving = False
@@ -258,6 +279,8 @@ class Journal:
             groups=batch.groups | since.groups,
             sources=batch.sources + since.sources,
             signals=batch.signals + since.signals,
+            hubs=batch.hubs + since.hubs,
+            seen_links=batch.seen_links + since.seen_links,
             links=dict(Counter(batch.links) + Counter(since.links)),
             freshness=batch.freshness + since.freshness,
             subscriptions=batch.subscriptions | since.subscriptions,
@@ -287,6 +310,7 @@ class Journal:
             store.load_hosts(),
             store.load_groups(self._spider),
             store.load_sources(self._spider),
+            store.load_hubs(self._spider),
             store.load_waiting_signals(self._spider),
             store.load_subscriptions(self._spider),
             queries,

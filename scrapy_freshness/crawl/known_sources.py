@@ -43,6 +43,11 @@ class KnownSources:
         self._changed = {}
         return changed
 
+    def of_host(self, host: str) -> list[SourceRecord]:
+        """Sources that speak for a host, those with most entries first."""
+        own = [record for record in self._records.values() if host in (_host(record), *record.hosts)]
+        return sorted(own, key=lambda record: -record.entries)
+
     def count(self, host: str, kind: PageKind) -> int:
         """How many sources of a kind a host has."""
         return self._count[host, kind is PageKind.FEED]

@@ -1,10 +1,13 @@
 """All that listens to what sites say about their pages: what is known, found, polled and announced."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
-from scrapy import Request, Spider
+from numpy.typing import NDArray
+from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from scrapy_freshness.config import Config
@@ -18,9 +21,16 @@ from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import kind_of
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import Visits
-from scrapy_freshness.model import PageKind, PageRecord, VisitRecord
-from scrapy_freshness.planning.planner import Planner
+from scrapy_freshness.model import PageRecord, SignalSource, VisitRecord, are_polled
+from scrapy_freshness.planning.planner import UNKNOWN_PAGE, Planner
+from scrapy_freshness.signals.contract import Entry
 from scrapy_freshness.signals.polled import Polled
+from scrapy_freshness.signals.seen import key_of, seconds_at
+
+#: When each of some links was changed, unix seconds; 0 or less where nobody says so.
+Dates = NDArray[np.float64]
+#: Sitemaps and feeds of a host that are asked for dates, the largest first.
+_MOST_ASKED = 8
 
 
 class Listening:
@@ -52,13 +62,15 @@ class Listening:
         self._fingerprint = fingerprint
         self._discover = discover
         self._wake: Callable[[], None] = lambda: None
+        self._read_seen = read_seen
         self._sources = KnownSources()
         self.finder = SourceFinder(config, planner, self._sources, fingerprint=fingerprint, discover=discover)
         self.announcements = Announcements(
             planner,
             crawler.stats,
             fingerprint=fingerprint,
-            discover=self._discover_unasked,
+            discover=self.discover_unasked,
+            beliefs_of_links=self._beliefs_of_links,
             wake=lambda: self._wake(),
         )
         self.polls = Polls(
@@ -76,7 +88,7 @@ class Listening:
         self._sources.load(loaded.sources)
         silenced = [source.page_id for source in loaded.sources if self.finder.is_silenced(source)]
         if silenced:
-            is_polled = (loaded.pages.kind >= PageKind.SITEMAP) & np.isin(loaded.pages.page_id, silenced)
+            is_polled = are_polled(loaded.pages.kind) & np.isin(loaded.pages.page_id, silenced)
             loaded.pages.not_before[is_polled] = np.inf
         for source in loaded.sources:
             source.is_pinned = self.finder.is_pinned(source)
@@ -86,11 +98,26 @@ class Listening:
         self._planner.news.restore(loaded.waiting.page_id, loaded.waiting.source, now)
         self.announcements.restore(loaded.waiting.page_id.tolist())
 
-    def open(self, spider: Spider, wake: Callable[[], None]) -> None:
+    def open(self, unasked: UnaskedRequests, wake: Callable[[], None]) -> None:
         """The spider is there, and pages are known; *wake* is called when there is something to visit."""
         self._wake = wake
-        self.announcements.unasked = UnaskedRequests(self._config, spider)
+        self.announcements.unasked = unasked
         self.finder.add_pinned()
+
+    def dates_of(self, host: str, urls: list[str]) -> "Deferred[Mapping[str, Dates]]":
+        """What the sitemaps and feeds of a host say about links, by kind."""
+        return deferred_from_coro(self._dates_of(host, urls))
+
+    async def _dates_of(self, host: str, urls: list[str]) -> Mapping[str, Dates]:
+        keys = np.array([key_of(Entry(url)) for url in urls], np.uint64)
+        found: dict[str, Dates] = {}
+        for source in self._sources.of_host(host)[:_MOST_ASKED]:
+            if source.entries and source.kind.is_polled:
+                packed = await maybe_deferred_to_future(self._read_seen(source.page_id))
+                dates = seconds_at(packed, keys).astype(np.float64)
+                name = source.kind.name.lower()
+                found[name] = np.maximum(found.get(name, np.zeros(len(urls))), dates)
+        return found
 
     def close(self) -> None:
         """Whatever is being taken in ends; it is said again at the next poll."""
@@ -101,8 +128,25 @@ class Listening:
         self.announcements.answer(visits)
         journal.note_signals(self._sources.take_changed(), self.announcements.take_log())
 
-    def _discover_unasked(self, request: Request) -> PageRecord | None:
-        """Add a page that somebody else than the spider has named; None if it cannot be kept."""
+    def _beliefs_of_links(self, source: SignalSource) -> Mapping[str, float]:
+        """Where hubs are polled for news, a new entry of a feed is worth what a new link of a hub is."""
+        if not self._config.hubs or source is not SignalSource.FEED:
+            return {}
+        return self._planner.beliefs_of_links(UNKNOWN_PAGE)
+
+    def discover_unasked(
+        self,
+        request: Request,
+        beliefs: Mapping[str, float] = MappingProxyType({}),
+        found_on: int | None = None,
+    ) -> PageRecord | None:
+        """Add a page that somebody else than the spider has named; None if it cannot be kept.
+
+        Parameters
+        ----------
+        beliefs : what is believed of it because of who has named it
+        found_on : page id of the source that has shown it first
+        """
         assert self._crawler.spider is not None
         try:
             described = request_to_json(request, self._crawler.spider, self._config.meta_keys)
@@ -118,5 +162,7 @@ class Listening:
             request=described,
             kind=kind_of(request),
             priority=request.priority,
+            beliefs=dict(beliefs),
+            found_on=found_on,
         )
         return self._discover(page)

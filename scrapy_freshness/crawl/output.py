@@ -88,9 +88,6 @@ class FreshnessSpiderMiddleware:
     def _passed(self, page: PageVisit, each: Any, held: list[Any]) -> Iterator[Any]:
         if isinstance(each, Request):
             page.coming.add(each)
-            if self._freshness.searchers.counts_links:
-                page.links = page.links or set()
-                page.links.add(self._freshness.fingerprint(each))
             self._freshness.owners[id(each)] = page
             yield yielded(each, page.visit.record.page_id)
         elif each is None:
@@ -102,8 +99,6 @@ class FreshnessSpiderMiddleware:
 
     def _ended(self, page: PageVisit, held: list[Any], *, failed: bool = False) -> Iterator[Any]:
         """The callback has ended: settle what changed, let held items go."""
-        if self._freshness.searchers.counts_links and page.links is None:
-            page.links = set()
         if page.report is not None:
             page.report.callback_failed |= failed  # an item of it may have failed before
             if self._fields and not failed and page.report.outcome is not Outcome.FAILED:

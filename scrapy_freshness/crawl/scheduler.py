@@ -31,11 +31,14 @@ from scrapy_freshness.crawl.requests import (
 )
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import Tracker, Tracking, kind_of
+from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, UnchangedPage, visit_under_way
 from scrapy_freshness.errors import ConfigError
-from scrapy_freshness.model import Outcome, PageRecord, PageStatus
+from scrapy_freshness.model import UNSEEN, Outcome, PageRecord, PageStatus
 from scrapy_freshness.planning.link_learner import inherited_beliefs, showed_first
 from scrapy_freshness.planning.visits import Visit
+from scrapy_freshness.signals.addresses import host_of
+from scrapy_freshness.sources.site import site_of
 
 logger = logging.getLogger(__name__)
 
@@ -152,7 +155,9 @@ class FreshnessScheduler(BaseScheduler):
         self._is_open = True
         self._freshness.wake = self._wake_soon
         self._freshness.vitals.held = lambda: len(self._held)
-        self._freshness.listening.open(self._spider, self._wake_soon)
+        unasked = UnaskedRequests(self._config, self._spider)
+        self._freshness.listening.open(unasked, self._wake_soon)
+        self._freshness.open_hubs(unasked)
         return self._plain.open(self._spider)
 
     def _choose(self) -> Request | None:
@@ -210,6 +215,8 @@ class FreshnessScheduler(BaseScheduler):
             return self._opened_visit(
                 visit, Request(record.url, callback=_no_callback, meta=dict(_POLL_META))
             )
+        if record.request == UNSEEN:
+            return self._opened_visit(visit, Request(record.url, callback=_no_callback))
         try:
             request = self._originals.take(record.fingerprint) or request_from_json(
                 record.url, record.request, self._spider
@@ -250,6 +257,9 @@ class FreshnessScheduler(BaseScheduler):
 
     def _continue_visit(self, request: Request, page: PageVisit) -> bool:
         """A retry or redirect goes on with its visit; a redirect leaves the page's own things behind."""
+        if is_redirected(request) and page.visit.record.request == UNSEEN and _has_left(request, page):
+            self._freshness.visits.fail(page, "offsite", outcome=Outcome.IGNORED)
+            return False
         if is_redirected(request):
             page.withdraw_validators(request)
             if not page.has_own_slot:
@@ -273,11 +283,11 @@ class FreshnessScheduler(BaseScheduler):
         now = self._freshness.clock.now()
         fingerprint = self._freshness.fingerprint(request)
         row = self._planner.row_of(fingerprint)
-        is_link = self._is_another_link(fingerprint)
+        is_link = self._asking is not None and self._is_link(self._asking, fingerprint)
         if is_link and row is not None:
             self._freshness.journal.count_link(self._planner.page_id_of(row))
         asked_for = row is None or request.dont_filter or self._planner.status_of(row) is PageStatus.SUSPENDED
-        asked_for = asked_for or (row is not None and self._planner.is_polled(row))
+        asked_for = asked_for or (row is not None and self._is_unseen(row))
         if not asked_for:
             self._stats.inc_value("freshness/known_filtered")
             return False
@@ -294,19 +304,18 @@ class FreshnessScheduler(BaseScheduler):
             request.meta.pop(key, None)  # copied, too: this is another journey
         self._originals.keep(fingerprint, request)
         if row is not None:
+            self._freshness.hubs.show(self._planner.page_id_of(row))
             self._planner.ask_for(row, described)
         else:
             self._discover(request, fingerprint, described, now, in_links=int(is_link))
         return True
 
-    def _is_another_link(self, fingerprint: int) -> bool:
-        """Whether a request is a link that counts: the first to this page from a page that is seen first."""
-        page = self._asking
-        if self._config.importance != "links" or page is None or page.visit.record.last_visit_at is not None:
-            return False
+    def _is_link(self, page: PageVisit, fingerprint: int) -> bool:
+        """Note that a page asks for another; whether it counts: the first time, if the page is seen first."""
         is_another = fingerprint not in page.linked
         page.linked.add(fingerprint)
-        return is_another
+        counts = self._config.importance == "links" and page.visit.record.last_visit_at is None
+        return is_another and counts
 
     def _discover(
         self, request: Request, fingerprint: int, described: str | None, now: float, in_links: int
@@ -317,6 +326,7 @@ class FreshnessScheduler(BaseScheduler):
         found_on = None
         if self._asking is not None:
             self._asking.new_links += 1
+            self._asking.found.add(fingerprint)
             inherited = inherited_beliefs(self._asking.visit.record)
             found_on = showed_first(self._asking.visit.record)
         page = PageRecord(
@@ -327,11 +337,20 @@ class FreshnessScheduler(BaseScheduler):
             request=described,
             kind=kind_of(request),
             priority=request.priority,
+            importance=self._planner.usual_importance(kind_of(request)),
             beliefs=inherited,
             found_on=found_on,
             in_links=in_links,
         )
         self._freshness.discover(page, now)
+        self._freshness.hubs.search.met(request, now)
+
+    def _is_unseen(self, row: int) -> bool:
+        """Whether a known page has been fetched without the spider's knowledge."""
+        planner = self._planner
+        if planner.is_polled(row) or planner.is_unasked(row):
+            return True
+        return self._freshness.hubs.is_unseen(planner.page_id_of(row))
 
     def _read_ahead(self, now: float) -> None:
         """Get the records of the pages that come next: from memory at once, others from the database."""
@@ -398,6 +417,11 @@ class FreshnessScheduler(BaseScheduler):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def _has_left(request: Request, page: PageVisit) -> bool:
+    """Whether a redirect leads to another site."""
+    return site_of(host_of(request.url) or "") != site_of(host_of(page.url) or "")
 
 
 def _no_callback(response: Response) -> None:

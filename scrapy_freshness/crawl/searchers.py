@@ -134,8 +134,8 @@ class Searchers:
         index, record = self._index, page.visit.record
         if index is None or record.kind.is_polled:
             return
-        if page.links is not None and page.output_ended and not report.callback_failed:
-            report.links = pack_links(page.links, record.fingerprint)
+        if self.counts_links and page.output_ended and not report.callback_failed:
+            report.links = pack_links(page.linked, record.fingerprint)
         if page.terms is None:
             if report.outcome in (Outcome.UNCHANGED, Outcome.NOT_MODIFIED) and record.terms:
                 report.quality_gain = 0.0 if index.meter is not None else None

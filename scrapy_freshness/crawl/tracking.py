@@ -46,6 +46,14 @@ class Tracker:
         """Return whether the page of this request is kept fresh."""
         return Tracking.TRACK if self._is_tracked(request) else Tracking.PLAIN
 
+    def may_poll(self, request: Request, *, is_root: bool = False) -> bool:
+        """Whether a page may be polled for its links; FRESHNESS_ALLOW does not keep from main pages."""
+        if self._is_tracked(request):
+            return True
+        wish = self._hook(request) if self._hook is not None else None
+        is_denied = any(pattern.search(request.url) for pattern in self._deny)
+        return is_root and wish is None and not is_denied and len(request.url) <= MAX_URL_LENGTH
+
     def _is_tracked(self, request: Request) -> bool:
         if request.method != "GET" or request.body or len(request.url) > MAX_URL_LENGTH:
             return False

@@ -1,4 +1,4 @@
-"""Requests for pages that the spider has not asked for, but would: named by sitemaps, feeds and pings."""
+"""Requests for pages that the spider has not asked for, but would: named by sitemaps, feeds, hubs, pings."""
 
 import inspect
 from collections.abc import Callable
@@ -32,12 +32,39 @@ class UnaskedRequests:
 
     def request_for(self, url: str) -> Request | None:
         """The request for a URL, None if the page is not for this spider."""
-        if not self._is_on or (self._domains and not url_is_from_any_domain(url, self._domains)):
+        if not self._is_on or not self.is_inside(url):
             return None
         request = self._hook(url) if self._hook is not None else self._by_rules(url)
         if request is None or self._tracker.decide(request) is Tracking.PLAIN:
             return None
         return request
+
+    def is_inside(self, url: str) -> bool:
+        """Whether a URL is of the domains that the spider allows; if it names none, all are."""
+        return not self._domains or bool(url_is_from_any_domain(url, self._domains))
+
+    @property
+    def has_domains(self) -> bool:
+        """Whether the spider names the domains that it allows."""
+        return bool(self._domains)
+
+    def takes_without_callback(self, url: str) -> bool:
+        """Whether a page may be kept although nobody says which callback is for it.
+
+        The spider has several callbacks, and neither rules nor a method to choose one of them.
+        """
+        if not self._is_on or self._says or not self.is_inside(url):
+            return False
+        return self._tracker.decide(Request(url)) is Tracking.TRACK
+
+    def may_poll(self, url: str, *, is_root: bool = False) -> bool:
+        """Whether a page may be polled for its links."""
+        return self.is_inside(url) and self._tracker.may_poll(Request(url), is_root=is_root)
+
+    @property
+    def _says(self) -> bool:
+        rules = isinstance(self._spider, SitemapSpider | CrawlSpider)
+        return self._hook is not None or rules or self._parses_all
 
     def _by_rules(self, url: str) -> Request | None:
         spider = self._spider

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 from weakref import WeakSet
 
 from scrapy import Request
@@ -13,10 +14,12 @@ from scrapy.http import Response
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.crawl import signals
 from scrapy_freshness.crawl.errands import Errands
-from scrapy_freshness.model import Outcome, PageRecord, PageStatus
+from scrapy_freshness.model import Outcome, PageKind, PageRecord, PageStatus
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.visits import Report, Visit, was_honest
+from scrapy_freshness.planning.young_links import NOTHING_FOUND, Staying, YoungLinks
 from scrapy_freshness.search.asked import ReadTerms
+from scrapy_freshness.sources.links import Shown
 
 logger = logging.getLogger(__name__)
 
@@ -54,9 +57,13 @@ class PageVisit:
     target: PageRecord | None = None  #: where the page has moved for good
     unfinished_items: int = 0
     terms: ReadTerms | None = None  #: of the content, if it was read for what searchers ask for
-    links: set[int] | None = None  #: fingerprints of what the callback asked for, if scores count links
     linked: set[int] = field(default_factory=set)  #: fingerprints of pages that the callback asked for
     new_links: int = 0  #: pages never seen before that the callback asked for
+    found: set[int] = field(default_factory=set)  #: those of them that were never seen before
+    shown: list[Shown] | None = None  #: links of a hub, read off its answer; None if they were not
+    is_taking_links: bool = False  #: they are being looked at
+    staying: Staying = NOTHING_FOUND  #: of the links that were new at the poll before
+    found_links: int = 0  #: those of them that are new pages, and that the callback has not asked for
     #: Yielded by the callback, not with the scheduler yet; weak, as another component may drop them.
     coming: "WeakSet[Request]" = field(default_factory=WeakSet)
     output_ended: bool = False
@@ -124,8 +131,28 @@ def visit_under_way(request: Request | None) -> PageVisit | None:
     return None if page is None or page.is_answered else page
 
 
+class LinkTaker(Protocol):
+    """What visits need of `hubs.Hubs`."""
+
+    is_on: bool  #: whether links are read off hubs
+
+    def take(self, page: PageVisit, report: Report) -> None:
+        """Look at the links of a page, then close its visit."""
+        ...
+
+    def ending(self, page: PageVisit, report: Report) -> None:
+        """Complete the report of a visit that ends."""
+        ...
+
+    def moved(self, page: PageVisit) -> None:
+        """A page has moved for good."""
+        ...
+
+
 class Visits:
     """Closes visits: tells the planner, the stats and the user's signal handlers."""
+
+    hubs: LinkTaker  #: set when it is there
 
     def __init__(
         self,
@@ -142,14 +169,31 @@ class Visits:
         self._clock = clock
         self._errands = errands
         self.ended: Callable[[Visit, str], None] = lambda visit, outcome: None  #: hears how every visit ends
+        self._young_links = YoungLinks()
         self._waiting: set[PageVisit] = set()  #: whose callback has ended, but not all that it yielded
+
+    def _staying(self, page: PageVisit, report: Report) -> Staying:
+        """Whether a source still shows what its last poll has found; nobody knows if the spider failed."""
+        source = page.visit.record.page_id
+        if report.callback_failed:
+            return NOTHING_FOUND
+        if page.linked:
+            return self._young_links.polled(source, page.linked, page.found)
+        return self._young_links.unchanged(source)
 
     def close(self, page: PageVisit, report: Report) -> None:
         """Close a visit, unless it is closed already."""
         self._waiting.discard(page)
         report.new_links = page.new_links
+        if page.is_taking_links:
+            # The rest of them is looked at next time, which takes an answer in full.
+            report.body_hash = report.etag = report.last_modified = None
         if page.is_open:
+            self.hubs.ending(page, report)
             self._measure(page, report)
+        is_source = page.visit.record.kind is PageKind.SOURCE
+        if is_source and report.outcome.saw_content and not self.hubs.is_on:  # who knows all links
+            report.staying = self._staying(page, report)
         report.is_unfinished = bool(page.coming) or self._errands.is_waiting(page.visit.record.page_id)
         if not self._planner.end_visit(page.visit, report):
             return
@@ -196,7 +240,18 @@ class Visits:
         if page.unfinished_items or page.coming:
             self._waiting.add(page)
         else:
-            self.close(page, page.report)
+            self.end(page, page.report)
+
+    def end(self, page: PageVisit, report: Report) -> None:
+        """Close a visit, once the links of a hub have been looked at."""
+        if page.is_taking_links:
+            return
+        if page.shown:
+            page.is_taking_links = True
+            self._waiting.add(page)
+            self.hubs.take(page, report)
+        else:
+            self.close(page, report)
 
     def close_waiting(self) -> None:
         """The crawl ends, and requests on their way are taken no more: their pages are shown again later."""
@@ -220,3 +275,4 @@ class Visits:
             self._planner.first_seen(target, replace(report, outcome=Outcome.FIRST))
         elif page.visit.record.status is not PageStatus.MOVED:  # or two might wake each other for ever
             self._planner.look_again(row, report.at)
+        self.hubs.moved(page)

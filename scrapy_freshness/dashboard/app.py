@@ -15,7 +15,16 @@ from starlette.staticfiles import StaticFiles
 
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.config import Config
-from scrapy_freshness.dashboard import hosts, overview, page_detail, page_list, policies, signals, sources
+from scrapy_freshness.dashboard import (
+    actions,
+    hosts,
+    overview,
+    page_detail,
+    page_list,
+    policies,
+    signals,
+    sources,
+)
 from scrapy_freshness.dashboard.desk import HERE, Desk
 from scrapy_freshness.dashboard.forms import fields_of
 from scrapy_freshness.dashboard.remembered import Remembered
@@ -26,8 +35,13 @@ from scrapy_freshness.errors import FreshnessError, InputError
 from scrapy_freshness.storage.store import Store
 
 
-def new_app(store: Store, config: Config, clock: Clock, door: Door) -> Starlette:
-    """The dashboard over a database; it closes what it has opened, but not the store."""
+def new_app(
+    store: Store, config: Config, clock: Clock, door: Door, open_store: actions.OpenStore | None = None
+) -> Starlette:
+    """The dashboard over a database; it closes what it has opened, but not the store.
+
+    With *open_store*, which opens the database for writing, readers may ask something of the crawl.
+    """
     desk = Desk(
         store=store,
         config=config,
@@ -36,10 +50,13 @@ def new_app(store: Store, config: Config, clock: Clock, door: Door) -> Starlette
         watch=Watch(store, config, clock, time.monotonic),
         remembered=Remembered(time.monotonic),
         replays=Replays(config),
+        open_store=open_store,
     )
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        for spider in (await run_in_threadpool(desk.spiders))[:1]:
+            desk.watch.look_ahead(spider)
         yield
         desk.replays.close()
         desk.watch.close()
@@ -53,7 +70,8 @@ def new_app(store: Store, config: Config, clock: Clock, door: Door) -> Starlette
             Route("/live/budgets", overview.show_budgets),
             Route("/pages", page_list.show),
             Route("/pages.csv", page_list.download),
-            Route("/pages/{page_id:int}", page_detail.show),
+            Route("/pages/{page_id:int}", page_detail.show, methods=["GET"]),
+            Route("/pages/{page_id:int}", actions.ask, methods=["POST"]),
             Route("/hosts", hosts.show),
             Route("/sources", sources.show),
             Route("/live/sources", sources.show_table),

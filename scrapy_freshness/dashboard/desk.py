@@ -1,7 +1,8 @@
 """What every page of the dashboard works with, and how it is put on paper."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -46,6 +47,7 @@ class Desk:
     watch: Watch
     remembered: Remembered
     replays: Replays
+    open_store: Callable[[], AbstractContextManager[Store]] | None = None  #: for writing; None: it only reads
 
     def spiders(self) -> list[str]:
         """All spiders, the one that was heard of last first."""

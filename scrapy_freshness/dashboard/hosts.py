@@ -7,7 +7,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from scrapy_freshness.dashboard.desk import Asked
-from scrapy_freshness.dashboard.hosts_table import HostSums
 from scrapy_freshness.model import HostRecord
 
 #: What hosts can be sorted by: head of the column and whether the largest comes first.
@@ -70,7 +69,7 @@ def show(request: Request) -> Response:
 
 def _lines(asked: Asked) -> list[Line]:
     sight = asked.sight
-    sums = HostSums.of(sight)
+    sums = sight.host_sums
     kept = {record.host: record for record in asked.desk.store.load_hosts()}
     all_wasted = max(int(sums.wasted.sum()), 1)
     return [

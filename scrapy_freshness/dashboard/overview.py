@@ -16,7 +16,6 @@ from scrapy_freshness.dashboard.charts import (
     stacked_chart,
 )
 from scrapy_freshness.dashboard.desk import Asked
-from scrapy_freshness.dashboard.hosts_table import HostSums
 from scrapy_freshness.dashboard.svg import Drawing, even_ticks
 from scrapy_freshness.insight.human import rate, share
 from scrapy_freshness.insight.keeping_up import Standing, verdict
@@ -123,7 +122,7 @@ def _now(asked: Asked) -> dict[str, Any]:
     seconds = min(3600.0, max(asked.now - state.started_at, 60.0)) if state else 3600.0
     fetches = sum(hour.fetches.values()) if hour else 0
     points = live_reports.freshness_history(store, asked.spider, asked.now - 900.0, 15)
-    fresh = sight.outlook.mean_freshness()
+    fresh = sight.mean_freshness
     standing = Standing(
         spider=asked.spider,
         is_running=asked.spider in crawling(store),
@@ -149,7 +148,7 @@ def _now(asked: Asked) -> dict[str, Any]:
 
 def _worst(sight: Any) -> list[HostWaste]:
     """The hosts on which most visits found nothing new."""
-    sums = HostSums.of(sight)
+    sums = sight.host_sums
     order = np.argsort(-sums.wasted, kind="stable")[:_WORST].tolist()
     all_wasted = max(int(sums.wasted.sum()), 1)
     return [
@@ -165,12 +164,12 @@ def _worst(sight: Any) -> list[HostWaste]:
     ]
 
 
-def _charts(asked: Asked, span: str) -> dict[str, Any]:
+def _history(
+    asked: Asked, since: float, minutes: int
+) -> tuple[list[live_reports.FreshnessPoint], dict[float, dict[str, int]], dict[float, dict[str, int]]]:
+    """Freshness, visits and fetches since a time, by spans of so many minutes."""
     assert asked.spider is not None
-    store, sight = asked.desk.store, asked.sight
-    _, seconds, minutes = RANGES[span]
-    bar = 60.0 * minutes
-    since = (asked.now - seconds) // bar * bar
+    store = asked.desk.store
     points = live_reports.freshness_history(store, asked.spider, since, minutes)
     visits: dict[float, dict[str, int]] = {}
     for at, outcomes in live_reports.outcome_history(store, asked.spider, since, minutes).items():
@@ -178,10 +177,26 @@ def _charts(asked: Asked, span: str) -> dict[str, Any]:
             if outcome in _WORD:
                 kinds = visits.setdefault(at, {})
                 kinds[_WORD[outcome]] = kinds.get(_WORD[outcome], 0) + many
-    fetches = {
-        at: {FETCHES.get(kind, FETCHES["other"])[0]: many for kind, many in kinds.items()}
-        for at, kinds in live_reports.fetch_history(store, asked.spider, since, minutes).items()
-    }
+    fetches: dict[float, dict[str, int]] = {}
+    for at, counts in live_reports.fetch_history(store, asked.spider, since, minutes).items():
+        for kind, many in counts.items():
+            name, kinds = FETCHES.get(kind, FETCHES["other"])[0], fetches.setdefault(at, {})
+            kinds[name] = kinds.get(name, 0) + many
+    return points, visits, fetches
+
+
+def _charts(asked: Asked, span: str) -> dict[str, Any]:
+    """The charts of a span of time, which hardly change within seconds."""
+    key = "charts", asked.spider, span
+    return asked.desk.remembered.answer(key, lambda: _new_charts(asked, span), soonest=5.0)
+
+
+def _new_charts(asked: Asked, span: str) -> dict[str, Any]:
+    sight = asked.sight
+    _, seconds, minutes = RANGES[span]
+    bar = 60.0 * minutes
+    since = (asked.now - seconds) // bar * bar
+    points, visits, fetches = _history(asked, since, minutes)
     budget = sight.terms.budget_per_second
     columns = sight.census.columns
     copies = sight.has_copy

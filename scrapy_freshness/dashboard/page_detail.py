@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from scrapy_freshness.content.profiles import unpack
+from scrapy_freshness.dashboard.actions import DONE
 from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.page_charts import (
     divergence_chart,
@@ -29,6 +30,7 @@ from scrapy_freshness.planning.longevity_learners import points_of
 from scrapy_freshness.storage.live_reports import pages_with_ids
 from scrapy_freshness.storage.page_reports import page_visits
 from scrapy_freshness.storage.signal_reports import page_signals
+from scrapy_freshness.storage.wishes import page_wishes
 
 _SHOWN_VISITS = 25
 #: Width of a 90 % interval, in standard deviations.
@@ -65,7 +67,10 @@ def show(request: Request) -> Response:
         signals=signals[:_SHOWN_VISITS],
         busiest=busiest_hours(hourly) if hourly else None,
         timeline=timeline_chart(visits[:400], signals, asked.now) if visits or signals else None,
-        commands=_commands(record, page.spider),
+        commands=_commands(record),
+        wishes=[wish for wish in page_wishes(store, page_id, 20) if wish.done_at is None],
+        may_act=asked.desk.open_store is not None,
+        done=DONE.get(asked.text("done")),
         **_content(record, case),
         **_belief(asked, record, page.spider, len(sight)),
     )
@@ -109,7 +114,7 @@ def _belief(asked: Asked, record: PageRecord, spider: str, known: int) -> dict[s
     return {"posterior": posterior_chart(found, record.change_rate) if found else None}
 
 
-def _commands(record: PageRecord, spider: str) -> list[tuple[str, str]]:
+def _commands(record: PageRecord) -> list[tuple[str, str]]:
     """What a reader may want to do, and the command that does it; quoted, as the address is a stranger's."""
     if not record.url.isprintable():
         return []
@@ -117,5 +122,7 @@ def _commands(record: PageRecord, spider: str) -> list[tuple[str, str]]:
     return [
         ("Everything that is known", f"scrapy freshness show {url}"),
         ("Why it is visited when it is", f"scrapy freshness why {url}"),
+        ("Visit it now", f"scrapy freshness visit {url}"),
+        ("Pin its interval", f"scrapy freshness pin {url} --every 1h"),
         ("Forget it", f"scrapy freshness forget {url}"),
     ]

@@ -154,7 +154,7 @@ def _csv(store: Store, sight: Sight, rows: Rows) -> Iterator[str]:
     writer.writerow(CSV_COLUMNS)
     for first in range(0, len(rows), _CHUNK):
         for line in _lines(store, sight, rows[first : first + _CHUNK]):
-            writer.writerow(map(_cell, _record(line)))
+            writer.writerow(map(cell, _record(line)))
         yield buffer.getvalue()
         buffer.seek(0)
         buffer.truncate()
@@ -167,7 +167,7 @@ def _record(line: Line) -> Iterator[Any]:
         yield value.name.lower() if isinstance(value, PageStatus | PageKind) else value
 
 
-def _cell(value: Any) -> Any:
+def cell(value: Any) -> Any:
     """A cell that a spreadsheet does not take for a formula."""
     if isinstance(value, float):
         return "" if np.isnan(value) else value

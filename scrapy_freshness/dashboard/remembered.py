@@ -1,5 +1,6 @@
 """Answers that take long are given again for a while, and made anew in the background."""
 
+import math
 import threading
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,6 +11,8 @@ T = TypeVar("T")
 
 #: Share of the time that may go into making one answer anew.
 _SHARE = 0.02
+#: An answer that is older, in units of what it may be, is of no use.
+_TOO_OLD = 4.0
 #: Answers that are kept.
 _MOST = 200
 
@@ -22,7 +25,7 @@ class _Answer:
 
 
 class Remembered:
-    """The answers of late; only the first time somebody waits for one."""
+    """The answers of late; who asks for one the first time, or after long, waits for it."""
 
     def __init__(self, timer: Callable[[], float]) -> None:
         self._timer = timer
@@ -32,13 +35,17 @@ class Remembered:
         self._making: dict[Hashable, Future[Any]] = {}
 
     def answer(self, key: Hashable, make: Callable[[], T], soonest: float = 10.0) -> T:
-        """The answer to *key*: not older than some seconds, or than what it takes to make allows."""
+        """The answer to *key*: not older than some seconds, or than what it takes to make allows.
+
+        Nearly: who asks for one that is a little older gets it at once, and the next a new one.
+        """
         with self._lock:
             known = self._answers.get(key)
             making = self._making.get(key)
-            if making is None and (known is None or self._is_old(known, soonest)):
+            age = self._age(known, soonest)
+            if making is None and age > 1:
                 making = self._making[key] = self._thread.submit(self._make, key, make)
-        if known is not None:
+        if known is not None and age < _TOO_OLD:
             value: T = known.value
             return value
         assert making is not None
@@ -49,8 +56,11 @@ class Remembered:
         """Make no more answers."""
         self._thread.shutdown(wait=True, cancel_futures=True)
 
-    def _is_old(self, known: _Answer, soonest: float) -> bool:
-        return self._timer() - known.made_at > max(soonest, known.cost / _SHARE)
+    def _age(self, known: _Answer | None, soonest: float) -> float:
+        """How old an answer is, in units of what it may be."""
+        if known is None:
+            return math.inf
+        return (self._timer() - known.made_at) / max(soonest, known.cost / _SHARE)
 
     def _make(self, key: Hashable, make: Callable[[], Any]) -> Any:
         try:

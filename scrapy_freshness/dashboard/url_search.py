@@ -18,7 +18,6 @@ Rows = NDArray[np.intp]
 
 #: Addresses that are tried to see whether many match, and the share from which on that is many.
 _TRIED, _MANY = 2_000, 0.05
-_MATCHED = b"\x01"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +43,8 @@ class UrlSearch:
         options.never_nl = True  # a match must not reach into the next address
         try:
             self._pattern = re2.compile(pattern.encode("utf-8", "replace"), options)
-            # Lines that match are replaced by one byte, in one go.
-            whole = rf"(?m)^.*(?:{pattern}).*$".encode("utf-8", "replace")
-            self._line = re2.compile(whole, options)
+            # The same for all addresses in a row: each line begins and ends by itself.
+            self._in_lines = re2.compile(f"(?m){pattern}".encode("utf-8", "replace"), options)
         except re2.error as error:
             raise InputError(f"this is not a regular expression that can be searched for: {error}") from error
 
@@ -66,10 +64,10 @@ class UrlSearch:
 
     def mask(self, census: Census) -> NDArray[np.bool_]:
         """Which of all addresses match."""
-        marked = np.frombuffer(self._line.sub(_MATCHED, census.urls), np.uint8)
-        starts = np.flatnonzero(np.concatenate([[10], marked[:-1]]) == 10) if len(marked) else marked[:0]
-        is_match: NDArray[np.bool_] = marked[starts[: len(census)]] == _MATCHED[0]
-        return is_match
+        places = [found.start() for found in self._in_lines.finditer(census.urls)]
+        is_match = np.zeros(len(census) + 1, np.bool_)
+        is_match[np.searchsorted(census.url_starts, places, side="right") - 1] = True
+        return is_match[:-1]  # nothing is after the last line
 
     def _first_ones(self, census: Census, rows: Rows, share: float, first: int, count: int) -> Found:
         """Many match: it is enough to go on until the wanted ones are found."""

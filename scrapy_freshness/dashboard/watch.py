@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.config import Config
+from scrapy_freshness.dashboard.hosts_table import HostSums
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.model import PageKind, PageStatus
 from scrapy_freshness.storage.census import Census, brought_up_to_date, take_census
@@ -25,6 +26,8 @@ FloatArray = NDArray[np.float64]
 
 #: Seconds after which a look is repeated at the earliest, and the share of time that this may take.
 _SOONEST, _SHARE = 2.0, 0.05
+#: A look that is older, in units of what it may be, is of no use.
+_TOO_OLD = 4.0
 #: The same for reading all pages anew: importances may have been set, pages forgotten.
 _SOONEST_CENSUS, _CENSUS_SHARE = 120.0, 0.01
 
@@ -95,6 +98,22 @@ class Sight:
             due: NDArray[np.bool_] = self.has_copy & (self.next_visit <= self.now)
         return due
 
+    @cached_property
+    def mean_freshness(self) -> float | None:
+        """Of all copies, by importance."""
+        return self.outlook.mean_freshness()
+
+    @cached_property
+    def host_sums(self) -> HostSums:
+        """What the pages of each host take and bring."""
+        return HostSums.of(
+            self.census.columns,
+            len(self.census.hosts),
+            freshness=self.freshness,
+            is_new=self.is_new,
+            is_due=self.is_due,
+        )
+
     def order(self, name: str, *, descending: bool) -> NDArray[np.intp]:
         """All rows in the order of a column; those without a value come last, either way."""
         key = name, descending
@@ -117,7 +136,7 @@ class Sight:
 
     def look(self) -> "Sight":
         """Compute what nearly every page of the dashboard shows."""
-        _ = self.value, self.freshness, self.next_visit, self.is_due
+        _ = self.value, self.freshness, self.next_visit, self.is_due, self.mean_freshness, self.host_sums
         return self
 
 
@@ -139,23 +158,33 @@ class Watch:
         self._census_times: dict[str, float] = {}
 
     def sight(self, spider: str) -> Sight:
-        """The pages of a spider as they were a moment ago; only the first look is waited for."""
+        """The pages of a spider as they were a moment ago; a first look, or one after long, is waited for."""
         with self._lock:
             known = self._sights.get(spider)
             looking = self._looking.get(spider)
-            if looking is None and (known is None or self._is_old(spider, known)):
+            age = self._age(spider, known)
+            if looking is None and age > 1:
                 looking = self._looking[spider] = self._thread.submit(self._look, spider)
-        if known is not None:
+        if known is not None and age < _TOO_OLD:
             return known
         assert looking is not None
         return looking.result()
+
+    def look_ahead(self, spider: str) -> None:
+        """Begin to look, so that nobody waits for the first look later."""
+        with self._lock:
+            if spider not in self._looking and spider not in self._sights:
+                self._looking[spider] = self._thread.submit(self._look, spider)
 
     def close(self) -> None:
         """Look no more."""
         self._thread.shutdown(wait=True, cancel_futures=True)
 
-    def _is_old(self, spider: str, known: Sight) -> bool:
-        return self._clock.now() - known.now > max(_SOONEST, self._costs[spider] / _SHARE)
+    def _age(self, spider: str, known: Sight | None) -> float:
+        """How old a look is, in units of what it may be."""
+        if known is None:
+            return np.inf
+        return (self._clock.now() - known.now) / max(_SOONEST, self._costs[spider] / _SHARE)
 
     def _look(self, spider: str) -> Sight:
         try:

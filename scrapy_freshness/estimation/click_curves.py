@@ -39,8 +39,15 @@ def observed_pages(
     >>> observed_pages(np.array([0.0, 600.0]), np.array([0, 0]), 1, log)[0, :4].tolist()
     [2.0, 2.0, 0.5, 0.0]
     """
-    pages = np.zeros((n_sources, N_BINS))
     edges = BIN_SECONDS * np.arange(N_BINS + 1)
+    seconds = coverage.seconds_before(born + edges[-1]) - coverage.seconds_before(born)
+    # Most pages are observed all the time or not at all.
+    is_whole = seconds >= edges[-1]
+    pages = np.repeat(np.bincount(source[is_whole], minlength=n_sources)[:, None], N_BINS, axis=1).astype(
+        float
+    )
+    is_partly = ~is_whole & (seconds > 0)
+    born, source = born[is_partly], source[is_partly]
     for start in range(0, len(born), _CHUNK):
         part = slice(start, start + _CHUNK)
         covered = coverage.seconds_before((born[part, None] + edges).reshape(-1)).reshape(-1, N_BINS + 1)

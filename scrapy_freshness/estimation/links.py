@@ -27,7 +27,7 @@ FloatArray = NDArray[np.float64]
 #: Polls that count.
 LAST_POLLS = 30
 #: Seconds that are as good as infinitely many.
-_FOR_EVER = 1e15
+_FOR_EVER = 1e11
 
 
 def link_rates(
@@ -61,7 +61,7 @@ def link_rates(
     """
     found, seconds = found[:, -last_polls:], seconds[:, -last_polls:]
     stay = np.broadcast_to(np.minimum(stay_seconds, _FOR_EVER), len(found))[:, None]
-    seconds = -stay * np.expm1(-seconds / stay)
+    seconds = np.where(stay < _FOR_EVER, -stay * np.expm1(-seconds / stay), seconds)
     n, time = found.sum(axis=1), seconds.sum(axis=1)
     n = np.where(time > 0, n, 0.0)
     time = np.where(n > 0, time, time + 0.5 / unknown_rate)

@@ -33,7 +33,7 @@ _WITHOUT_HOST = re.compile(rb"^()[^ \n]++ [^ \n]++ [^\[\n]*+" + _FROM_TIME, re.M
 _WITH_HOST = re.compile(rb"^([^ \n]++) [^ \n]++ [^ \n]++ [^\[\n]++" + _FROM_TIME, re.MULTILINE)
 _NAMES_HOST = re.compile(rb"[A-Za-z0-9.\-]+(?::\d+)?|\[[0-9a-fA-F:.]+\](?::\d+)?")
 _FIELDS_WITH_HOST = 4  # before the time
-_TIME = re.compile(rb"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)")
+_TIME = re.compile(rb"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):\d\d ([+-])(\d\d)(\d\d)")
 _MONTHS = {
     name: number
     for number, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), start=1)
@@ -52,7 +52,9 @@ _CLICKED = frozenset((b"200", b"304"))
 _LOOKED_AT = 20
 _SHOWN_BYTES = 400
 #: Texts that are remembered, of each kind.
-_MOST_REMEMBERED = 200_000
+_MOST_REMEMBERED = 20_000
+#: No access log is older.
+_FIRST_YEAR = 1990
 _NO_TIME, _IN_FUTURE = -1.0, -2.0
 
 
@@ -101,6 +103,7 @@ class _Parser:
         self._scheme = base_url.partition("://")[0] or "https"  #: of hosts for which the log does not tell it
         self._with_bots = with_bots
         self._times: dict[bytes, float] = {}
+        self._minutes: dict[bytes, float] = {}
         self._is_bot: dict[bytes, bool] = {}
 
     def parse(self, block: bytes) -> Parsed[ClickBatch]:
@@ -146,17 +149,15 @@ class _Parser:
         return _remembered(self._is_bot, agent, is_bot)
 
     def _read(self, when: bytes) -> float:
-        """Unix time; below 0 if it cannot be used."""
-        found = _TIME.fullmatch(when)
-        time = _NO_TIME
-        if found is not None:
-            day, month, year, hour, minute, second, sign, east_hours, east_minutes = found.groups()
-            number = _MONTHS.get(month)
-            if number is not None and 1 <= int(day) <= 31 and int(year) >= 1990:
-                east = int(east_hours) * 3600 + int(east_minutes) * 60
-                local = timegm((int(year), number, int(day), int(hour), int(minute), int(second)))
-                time = float(local - (east if sign == b"+" else -east))
-                time = time if time <= self._latest else _IN_FUTURE
+        """Unix time; below 0 if it cannot be used. A minute is looked at once."""
+        minute, second = when[:17] + when[20:], when[18:20]
+        start = self._minutes.get(minute)
+        if start is None:
+            start = _remembered(self._minutes, minute, _start_of_minute(when))
+        time = start
+        if start >= 0:
+            time = start + int(second) if second.isdigit() and when[17:18] == b":" else _NO_TIME
+            time = time if time <= self._latest else _IN_FUTURE
         return _remembered(self._times, when, time)
 
     def _url(self, host: bytes, target: bytes) -> str:
@@ -190,6 +191,24 @@ class _Parser:
             if reason:
                 bad.append(BadLine(index, reason, line[:_SHOWN_BYTES]))
         return bad
+
+
+def _start_of_minute(when: bytes) -> float:
+    """Unix time of a minute, in the notation of access logs; below 0 if it is none.
+
+    >>> _start_of_minute(b"17/Nov/2026:05:05:06 +0100"), _start_of_minute(b"31/Foo/2026:05:05:06 +0100")
+    (1794888300.0, -1.0)
+    """
+    found = _TIME.fullmatch(when)
+    if found is None:
+        return _NO_TIME
+    day, name, year, hour, minute, sign, east_hours, east_minutes = found.groups()
+    month = _MONTHS.get(name)
+    if month is None or not 1 <= int(day) <= 31 or int(year) < _FIRST_YEAR:
+        return _NO_TIME
+    east = int(east_hours) * 3600 + int(east_minutes) * 60
+    local = timegm((int(year), month, int(day), int(hour), int(minute), 0))
+    return float(local - (east if sign == b"+" else -east))
 
 
 def _remembered(known: dict[bytes, V], key: bytes, value: V) -> V:

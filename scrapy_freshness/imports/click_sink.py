@@ -19,7 +19,7 @@ from scrapy_freshness.storage.click_rows import Clicks, write_clicks
 from scrapy_freshness.storage.store import Store
 
 #: Sums that are written in one transaction, and clicks that are gathered, at the most.
-_ENOUGH_SUMS, _ENOUGH_CLICKS = 20_000, 500_000
+_ENOUGH_SUMS, _ENOUGH_CLICKS = 50_000, 500_000
 
 
 class ClickSink:

@@ -138,7 +138,7 @@ class ClickedAddresses:
 
     def _waiting(self, url: str) -> int:
         """A number for an address that no page has; only on hosts that are crawled."""
-        host = url.split("/", 3)[2] if url.count("/") > 2 else ""
+        host = url.split("/", 3)[2].rsplit(":", 1)[0] if url.count("/") > 2 else ""
         if host not in self._hosts or len(url) > _LONGEST_WAITING or _NO_PAGE.search(url):
             return NOBODY
         fingerprint = self._fingerprint(url)

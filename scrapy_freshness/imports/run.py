@@ -45,6 +45,7 @@ def import_file(
     imported: Sequence[ImportProgress],
     clock: Clock,
     *,
+    may_go_on: Callable[[ImportProgress], bool] = lambda progress: True,
     advance: Callable[[int], None] = lambda n_bytes: None,
 ) -> Imported:
     """Import what is new in a file.
@@ -52,16 +53,17 @@ def import_file(
     Parameters
     ----------
     formats : the first that recognises the file is used
-    imported : earlier imports of this kind that may be gone on with
+    imported : all earlier imports of this kind
+    may_go_on : which of them may be gone on with, if they are of the same file
     advance : is told how many bytes of the file, as it is on disk, have been read since the last time
     """
-    with resumed_stream(name, imported) as (stream, known):
+    with resumed_stream(name, list(filter(may_go_on, imported))) as (stream, known):
         format_, parser = _chosen(stream, formats)
         progress = known or ImportProgress(
             kind=kind, name=name, format="", head_bytes=0, head_digest=b"", started_at=clock.now()
         )
         progress = replace(progress, name=name, format=format_.name, bad=dict(progress.bad))
-        run = _Run(stream, sink, progress, clock)
+        run = _Run(stream, sink, progress, imported, clock)
         if known is None:
             run.skip_header(parser.header_lines)
         run.to_the_end(parser, advance, whole_lines_only=format_.is_log)
@@ -82,8 +84,16 @@ def _chosen(stream: LineStream, formats: Sequence[Format[B]]) -> tuple[Format[B]
 class _Run(Generic[B]):
     """One pass over what is new."""
 
-    def __init__(self, stream: LineStream, sink: Sink[B], progress: ImportProgress, clock: Clock) -> None:
+    def __init__(
+        self,
+        stream: LineStream,
+        sink: Sink[B],
+        progress: ImportProgress,
+        imported: Sequence[ImportProgress],
+        clock: Clock,
+    ) -> None:
         self._stream = stream
+        self._heads = [(each.head_bytes, each.head_digest) for each in imported]
         self._sink = sink
         self._clock = clock
         self._saved_at = clock.now()
@@ -136,7 +146,9 @@ class _Run(Generic[B]):
         if not stream.position:
             return  # nothing was read: this could be any file
         if progress.import_id is None:
-            progress.head_bytes, progress.head_digest = len(stream.passed_head), digest_of(stream.passed_head)
+            head = len(stream.passed_head), digest_of(stream.passed_head)
+            progress.head_bytes, progress.head_digest = head
+            progress.alike = self._heads.count(head)
         progress.position, progress.digest = stream.position, stream.digest
         progress.is_done = is_done
         progress.updated_at = self._saved_at = self._clock.now()

@@ -54,11 +54,6 @@ class LineStream:
         self._line_end = next((end for end in _LINE_ENDS if end in self.start), _LINE_ENDS[0])
 
     @property
-    def file_bytes(self) -> int | None:
-        """Size of the file as it is on disk; None if it cannot be known."""
-        return Path(self.name).stat().st_size if self.is_seekable else None
-
-    @property
     def file_bytes_read(self) -> int:
         """How far it has been read, as it is on disk."""
         return self._counted.count

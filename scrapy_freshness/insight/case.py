@@ -5,11 +5,14 @@ import math
 import numpy as np
 
 from scrapy_freshness.config import Config
+from scrapy_freshness.insight.hub_cases import hub_cases
+from scrapy_freshness.insight.hub_reasons import hub_sentences
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.insight.reasons import DAY_SECONDS, Case, MoreOften
 from scrapy_freshness.insight.rows import columns_of, row_of
-from scrapy_freshness.model import PageRecord, PageStatus
+from scrapy_freshness.model import PageKind, PageRecord, PageStatus
 from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.storage.hub_reports import hub_report
 from scrapy_freshness.storage.inspection import crawling
 from scrapy_freshness.storage.store import Store
 
@@ -65,9 +68,17 @@ def case_of(
         host_audits=host.audits,
         host_false_not_modified=host.false_not_modified,
         host_is_honest=hosts.is_honest(record.host),
+        hub_sentences=_hub_sentences(store, config, record, now),
+        is_source=record.kind is PageKind.SOURCE,
         pinned_seconds=record.pinned_seconds,
         more_often=_more_often(everyone, page, terms) if _may_be_helped(record) else None,
     )
+
+
+def _hub_sentences(store: Store, config: Config, record: PageRecord, now: float) -> list[str]:
+    report = hub_report(store, record.page_id)
+    cases = hub_cases(store, config, [report], now) if report is not None else []
+    return [sentence for case in cases for sentence in hub_sentences(case, now)]
 
 
 def _others(store: Store, config: Config, spider: str, now: float) -> Others:

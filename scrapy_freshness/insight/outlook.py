@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.model import PageColumns, PageStatus, WaitingSignals
+from scrapy_freshness.model import PageColumns, PageKind, PageStatus, WaitingSignals
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import UNKNOWN_PAGE
@@ -37,6 +37,7 @@ class Terms:
     policy: Policy
     budget_per_second: float
     price: float  #: the value from which on pages are visited
+    fetch_price: float = 0.0  #: what a fetch has to be worth, for models that count the pages of a source
     min_interval: float  #: seconds between two visits of a page at least
     prior: Mapping[str, float]  #: what is believed of pages that were not visited yet
     blocked_until: Mapping[str, float]  #: of hosts
@@ -61,9 +62,12 @@ class Terms:
             usual_wait=max(count_pages(store, PageFilter(spider=spider)), 1) / budget,
             waiting=store.load_waiting_signals(spider) if "signals" in policy.model.needs else None,
         )
-        if terms.price > 0:
-            return terms
-        return replace(terms, price=Outlook(terms, store.load_pages(spider), now=0.0).long_run_price())
+        if terms.price <= 0:
+            terms = replace(terms, price=Outlook(terms, store.load_pages(spider), now=0.0).long_run_price())
+        fetch_price = terms.price
+        if policy.solve_price is not None:
+            fetch_price = Outlook(terms, store.load_pages(spider), now=0.0).scheduled_price()
+        return replace(terms, fetch_price=fetch_price)
 
 
 class Outlook:
@@ -77,7 +81,7 @@ class Outlook:
         if terms.waiting is not None:
             self._hear(terms.waiting)
         self._model = WithPins(WithPolls(terms.policy.model))
-        self._beliefs = self._table.beliefs(slice(len(self._table)))
+        self._beliefs = self._table.beliefs(slice(len(self._table)), now, terms.fetch_price)
         self.elapsed = np.maximum(now - columns.last_visit_at, 0.0)  #: nan where never visited
 
     def _hear(self, waiting: WaitingSignals) -> None:
@@ -98,7 +102,7 @@ class Outlook:
     def _values(self) -> FloatArray:
         terms, columns = self._terms, self._columns
         frontier = Frontier(self._table, self._model, terms.policy.pacing.floor, terms.min_interval)
-        frontier.price = terms.price
+        frontier.price, frontier.fetch_price = terms.price, terms.fetch_price
         waits = columns.status == PageStatus.SUSPENDED
         waits |= np.isin(columns.status, _LEFT) & (columns.not_before > self._now)
         return np.where(waits, np.nan, frontier.values(np.arange(len(self._table)), self._now))
@@ -177,6 +181,18 @@ class Outlook:
         """How many visits the pages with a copy take together in the long run at a price."""
         intervals = self.intervals(price)[self._columns.status == PageStatus.ACTIVE]
         return float(np.sum(1 / np.maximum(intervals, 1e-9)))
+
+    def believed(self, name: str) -> FloatArray:
+        """What is believed of each page; nan if the policy does not know such a belief."""
+        column: FloatArray | None = getattr(self._beliefs, name)
+        return np.full(len(self._table), np.nan) if column is None else column
+
+    def scheduled_price(self) -> float:
+        """What a fetch has to be worth by the schedule of all sources; 0 without any."""
+        sources = np.flatnonzero(self._columns.kind == PageKind.SOURCE)
+        if self._terms.policy.solve_price is None or not len(sources):
+            return 0.0
+        return self._terms.policy.solve_price(self._beliefs.at(sources), self._terms.budget_per_second)
 
     def long_run_price(self) -> float:
         """Price at which the budget is spent in the long run, as the planner has it at its start."""

@@ -67,6 +67,8 @@ class Case:
     host_audits: int
     host_false_not_modified: int
     host_is_honest: bool
+    hub_sentences: list[str]  #: about the page as a hub; none if it is no hub
+    is_source: bool  #: whether it is fetched for its links
     pinned_seconds: float | None  #: interval that somebody has pinned
     more_often: MoreOften | None
 
@@ -80,6 +82,7 @@ def sentences(case: Case, now: float) -> list[str]:
     """The case of a page in words."""
     return [
         *_standing(case),
+        *case.hub_sentences,
         *_beliefs(case, now),
         *_pin(case),
         *_worth(case),
@@ -171,7 +174,12 @@ def _obstacles(case: Case, now: float) -> Iterator[str]:
 def _next_visit(case: Case, now: float) -> Iterator[str]:
     if case.status == "suspended":
         return
-    if case.status == "active" and not case.is_ever_visited:
+    if case.status == "active" and not case.is_ever_visited and case.is_source:
+        yield (
+            f"At this price it is never polled: a poll is worth at most {number(case.highest_value)}, "
+            "however long ago the last one was."
+        )
+    elif case.status == "active" and not case.is_ever_visited:
         yield (
             "At this price it is never visited: it changes so often that a visit is worth at most "
             f"{number(case.highest_value)}, however old the copy."

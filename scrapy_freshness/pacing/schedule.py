@@ -124,6 +124,20 @@ def poll_intervals(
     return Schedule(intervals, price)
 
 
+def polls_price(beliefs: Beliefs, polls_per_second: float) -> float:
+    """The price at which a rate of polls is spent if the pages that they bring cost nothing.
+
+    >>> sources = Beliefs(
+    ...     importance=np.ones(2), change_rate=np.ones(2), link_rate=np.full(2, 0.1), profit=np.ones(2),
+    ...     decay=np.ones(2),
+    ... )
+    >>> round(polls_price(sources, 0.5), 4)  # 0.1 * R1(4)
+    0.0908
+    """
+    link_rate, profit, decay = (beliefs.need(name) for name in ("link_rate", "profit", "decay"))
+    return poll_intervals(link_rate, profit, decay, polls_per_second).price
+
+
 def _joining_prices(link_rate: FloatArray, profit: FloatArray, decay: FloatArray) -> FloatArray:
     r"""Highest price at which each source is worth polling; 0: at none.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scrapy_freshness.model import PageKind, PageStatus
+from scrapy_freshness.model import PageStatus, are_polled
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.value.contract import Beliefs, FloatArray, ValueModel
 from scrapy_freshness.value.long_run import mean_freshness
@@ -34,7 +34,7 @@ def assessment_of(
 ) -> Callable[[], Assessment | None]:
     """How to assess the copies; what is needed is copied at once, so that a thread may do the rest."""
     size = len(table)
-    has_copy = (table.status[:size] == PageStatus.ACTIVE) & (table.kind[:size] < PageKind.SITEMAP)
+    has_copy = (table.status[:size] == PageStatus.ACTIVE) & ~are_polled(table.kind[:size])
     rows = np.flatnonzero(has_copy)
     sample = rows[:: max(1, len(rows) // _SAMPLE)]
     beliefs = table.beliefs(sample, now, fetch_price)

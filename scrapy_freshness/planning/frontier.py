@@ -142,6 +142,12 @@ class Frontier:
         """Those of these pages that are worth a crawl nowadays if their copies are stale for sure."""
         return rows[self._model.first_value(self._table.beliefs(rows)) > self._rung]
 
+    def reconsider(self, rows: Rows, now: float) -> None:
+        """Something else is believed of pages: those that sleep wake at other times."""
+        table = self._table
+        rows = rows[~(table.taken[rows] | table.resting[rows])]
+        table.wake[rows] = self._waking_times(rows, now)
+
     def rouse(self, row: int, now: float) -> None:
         """Give back a page that was taken and may be taken again at once."""
         self._table.taken[row] = False

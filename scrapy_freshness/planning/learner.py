@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_freshness.estimation.rhythm import Rhythm
 from scrapy_freshness.estimation.signal_counts import N_SOURCES
 from scrapy_freshness.model import PageRecord
 
@@ -34,6 +35,10 @@ class Learner(Protocol):
         """How long after a visit signals of each source announce, as a rule, what the visit has seen."""
         ...
 
+    def rhythm_of(self, host: str) -> Rhythm | None:
+        """How new links of a host follow the clock; None if they do not, as far as is known."""
+        ...
+
     def take_groups(self) -> Mapping[str, bytes]:
         """What was learned of groups of pages since the last call, by the name of the group."""
         ...
@@ -60,6 +65,10 @@ class AroundRates:
     def deaf_seconds(self, host: str) -> tuple[float, ...]:
         """Handed on to the learner of rates."""
         return self._rates.deaf_seconds(host)
+
+    def rhythm_of(self, host: str) -> Rhythm | None:
+        """Handed on to the learner of rates."""
+        return self._rates.rhythm_of(host)
 
     def take_groups(self) -> Mapping[str, bytes]:
         """Those of the rates."""

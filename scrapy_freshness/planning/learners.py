@@ -33,14 +33,19 @@ ESTIMATORS: Mapping[str, Callable[[PriorPoints, bool], Learner]] = MappingProxyT
 
 
 def learner_of(policy: Policy, config: Config) -> Learner:
-    """The learner of a crawl with these settings."""
+    """The learner of a crawl with these settings.
+
+    A page of a source is as important as others while it is new, unless a setting says otherwise: it meets
+    so many requests a second until they fade. In other units, known pages and new ones could not be compared.
+    """
     prior = PriorPoints(config.prior_changed_after_seconds, config.prior_unchanged_after_seconds)
     return learner_for(
         policy,
         estimator=config.estimator,
         prior=prior,
-        profit=config.profit,
+        profit=config.profit * config.profit_life_seconds,
         profit_life_seconds=config.profit_life_seconds,
+        link_rhythm=config.link_rhythm,
         measures_gains=True,
     )
 
@@ -52,6 +57,7 @@ def learner_for(
     prior: PriorPoints | None = None,
     profit: float = 1.0,
     profit_life_seconds: float = 86400.0,
+    link_rhythm: bool = True,
     measures_gains: bool = False,
 ) -> Learner:
     """The learner of everything that a policy's value model needs to know.
@@ -62,6 +68,7 @@ def learner_for(
     prior : pseudo-observations of the estimator mle
     profit, profit_life_seconds : requests that a page of a source meets if it is fetched at once, and their
         mean life
+    link_rhythm : whether link rates follow the hours of the day
     measures_gains : whether visits may bring what searchers gain by them
     """
     if estimator not in ESTIMATORS:
@@ -85,12 +92,16 @@ def learner_for(
         )
     if "link_rate" in needs:
         learner = LinkLearner(
-            learner, profit=profit, decay=1 / profit_life_seconds, with_leaving="leaving" in needs
+            learner,
+            profit=profit,
+            decay=1 / profit_life_seconds,
+            with_leaving="leaving" in needs,
+            follows_clock=link_rhythm,
         )
     if "noticed_rate" in needs:
         return GainLearner(learner)
     if "gain" in needs:
-        return LinearGainLearner(learner)
+        return LinearGainLearner(GainRecorder(learner))
     if "query_weight" in needs:
         return ChangeWorthLearner(learner)
     return GainRecorder(learner) if measures_gains else learner

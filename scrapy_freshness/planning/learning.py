@@ -13,6 +13,7 @@ import numpy as np
 from scrapy_freshness.estimation.change_rate import RateEstimate
 from scrapy_freshness.estimation.doubt import doubtful_estimates
 from scrapy_freshness.estimation.pooled import Group, Pooled, PooledEstimate
+from scrapy_freshness.estimation.rhythm import Rhythm
 from scrapy_freshness.estimation.url_pattern import url_pattern
 from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.learner import NEVER_DEAF, Columns
@@ -59,6 +60,10 @@ class RateLearner:
     def deaf_seconds(self, host: str) -> tuple[float, ...]:
         """Nothing is known of late signals."""
         return NEVER_DEAF
+
+    def rhythm_of(self, host: str) -> Rhythm | None:
+        """Nothing is known of links."""
+        return None
 
     def take_groups(self) -> Mapping[str, bytes]:
         """Nothing: pages are alone."""
@@ -141,6 +146,10 @@ class PooledLearner:
     def deaf_seconds(self, host: str) -> tuple[float, ...]:
         """Nothing is known of late signals."""
         return NEVER_DEAF
+
+    def rhythm_of(self, host: str) -> Rhythm | None:
+        """Nothing is known of links."""
+        return None
 
     def take_groups(self) -> Mapping[str, bytes]:
         """The groups of the pages visited since the last call, and those around them."""

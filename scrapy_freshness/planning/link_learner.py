@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 
 from scrapy_freshness.estimation.links import LAST_POLLS, link_rates
 from scrapy_freshness.estimation.polls import poll_columns
+from scrapy_freshness.estimation.rhythm import Rhythm, operational_seconds
 from scrapy_freshness.estimation.stays import COUNTS, leaving_rates
 from scrapy_freshness.model import PageKind, PageRecord
 from scrapy_freshness.planning.learner import AroundRates, Columns, Learner
 from scrapy_freshness.planning.learning import group_name, groups_named
+from scrapy_freshness.planning.link_rhythm import HostRhythm
 
 FloatArray = NDArray[np.float64]
 
@@ -79,6 +81,7 @@ class LinkLearner(AroundRates):
     ----------
     profit, decay : of sources without clicks, requests per page and per second; small, but never 0
     last_polls : polls that the link rate is estimated from
+    follows_clock : whether link rates follow the hours of the day
     with_leaving : whether to learn how fast links leave, too
     """
 
@@ -89,18 +92,22 @@ class LinkLearner(AroundRates):
         profit: float = 1.0,
         decay: float = 1 / 86400,
         last_polls: int = LAST_POLLS,
+        follows_clock: bool = True,
         with_leaving: bool = False,
     ) -> None:
         super().__init__(rates)
         self._profit = profit
         self._decay = decay
         self._last_polls = last_polls
+        self._follows_clock = follows_clock
         self._with_leaving = with_leaving
         self._first_rate = 1 / 86400  #: links per second of a source before anything is known
         self._sources: dict[tuple[str, ...], _Sources] = {(): _Sources()}  #: all, and those of each host
         self._taught: set[str] = set()
         #: Profit and decay by clicks: of any source, of those of a host, and of single ones by page id.
         self._profits: dict[tuple[str, ...], tuple[float, float]] = {}
+        self._rhythms: dict[str, HostRhythm] = {}
+        self._heard: set[str] = set()  #: hosts whose rhythms were learned from since they were written
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """Of a source, the link rate of others; of a page, what it was found with."""
@@ -141,6 +148,8 @@ class LinkLearner(AroundRates):
         self, sources: Sequence[PageRecord], found: FloatArray, seconds: FloatArray, stay: FloatArray | float
     ) -> FloatArray:
         """Link rates of sources that have just been polled, which others learn from."""
+        self._learn_rhythms(sources, found, seconds)
+        seconds = self._operational(sources, seconds)
         usual = np.array([self._mean_rate(page.host) for page in sources])
         rates = link_rates(
             found, seconds, last_polls=self._last_polls, stay_seconds=stay, unknown_rate=usual
@@ -149,6 +158,29 @@ class LinkLearner(AroundRates):
             if polls:
                 self._teach(page, rate, is_new=polls == 1)
         return rates
+
+    def rhythm_of(self, host: str) -> Rhythm | None:
+        """How the links of a host follow the clock; None if they do not, as far as is known."""
+        return self._rhythms[host].rhythm() if self._follows_clock and host in self._rhythms else None
+
+    def _learn_rhythms(self, sources: Sequence[PageRecord], found: FloatArray, seconds: FloatArray) -> None:
+        """Learn from the last poll of each source."""
+        for page, n, elapsed in zip(sources, found[:, -1:].tolist(), seconds[:, -1:].tolist(), strict=True):
+            rate = page.beliefs.get("link_rate", 0.0)
+            if elapsed and elapsed[0] > 0 and page.last_visit_at is not None and rate > 0:
+                rhythm = self._rhythms.setdefault(page.host, HostRhythm())
+                rhythm.add(page.last_visit_at - elapsed[0], page.last_visit_at, n[0], rate)
+                self._heard.add(page.host)
+
+    def _operational(self, sources: Sequence[PageRecord], seconds: FloatArray) -> FloatArray:
+        """Seconds between polls, weighted by how much usually happens at those hours."""
+        weighted = seconds.copy()
+        for row, page in enumerate(sources):
+            rhythm = self.rhythm_of(page.host)
+            if rhythm is not None and page.last_visit_at is not None:
+                ends = page.last_visit_at - np.concatenate((np.cumsum(seconds[row, :0:-1])[::-1], [0.0]))
+                weighted[row] = operational_seconds(rhythm, ends - seconds[row], ends)
+        return weighted
 
     def expect(self, seconds_between_visits: float) -> None:
         """Before anything is known, many links are expected in that time."""
@@ -160,7 +192,9 @@ class LinkLearner(AroundRates):
         keys = [(), *((host,) for host in self._taught)] if self._taught else []
         self._taught.clear()
         own = {group_name("links", key): self._packed(key) for key in keys}
-        return {**super().take_groups(), **own}
+        rhythms = {group_name("link_rhythm", (host,)): self._rhythms[host].packed() for host in self._heard}
+        self._heard.clear()
+        return {**super().take_groups(), **own, **rhythms}
 
     def restore(self, groups: Mapping[str, bytes]) -> None:
         """Go on where an earlier run ended."""
@@ -169,6 +203,8 @@ class LinkLearner(AroundRates):
         for key, state in groups_named("links", groups).items():
             if len(state) == _STATE.size:
                 self._sources[key] = _Sources(*_STATE.unpack(state))
+        for (host,), state in groups_named("link_rhythm", groups).items():
+            self._rhythms[host] = HostRhythm.unpacked(state)
 
     def be_told(self, groups: Mapping[str, bytes]) -> None:
         """Put what clicks tell of sources in the place of what they told before."""
@@ -206,7 +242,8 @@ class LinkLearner(AroundRates):
             "profit": self._profit if is_source else 0.0,
             "decay": self._decay if is_source else _SLOWEST,
         }
-        usual |= {name: value for name, value in page.beliefs.items() if name in usual}
+        if not is_source or page.beliefs.get("profit"):  # else it was a page like others until now
+            usual |= {name: value for name, value in page.beliefs.items() if name in usual}
         if is_source and self._profits:
             usual |= zip(("profit", "decay"), self._by_clicks(page), strict=True)
         return usual

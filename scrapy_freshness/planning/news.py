@@ -6,13 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.model import PageKind, PageStatus, SignalSource
+from scrapy_freshness.model import PageStatus, SignalSource, are_polled
 from scrapy_freshness.planning.frontier import Frontier, Rows
 from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.value.contract import FloatArray
 
-_FIRST_POLLED = int(PageKind.SITEMAP)
 _LEFT = (int(PageStatus.GONE), int(PageStatus.MOVED))
 #: Signals that wait to be heard together, since one alone costs as much as a hundred: at least so many, or
 #: one for so many pages.
@@ -114,7 +113,7 @@ class News:
         table = self._table
         is_news = ~(claimed_at <= table.last_visit[rows])
         rows = rows[is_news]
-        is_polled = table.kind[rows] >= _FIRST_POLLED
+        is_polled = are_polled(table.kind[rows])
         if is_polled.any():
             self._frontier.poll_soon(rows[is_polled], now)
         status = table.status[rows]

@@ -16,17 +16,27 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, SignalSource, VisitRecord
+from scrapy_freshness.model import (
+    UNSEEN,
+    PageColumns,
+    PageKind,
+    PageRecord,
+    PageStatus,
+    SignalSource,
+    VisitRecord,
+)
 from scrapy_freshness.planning.assessment import Assessment, assessment_of
 from scrapy_freshness.planning.books import Books
 from scrapy_freshness.planning.fingerprints import FingerprintIndex
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learner import Learner
+from scrapy_freshness.planning.link_learner import inherited_beliefs
 from scrapy_freshness.planning.news import News
 from scrapy_freshness.planning.policy import Policy
 from scrapy_freshness.planning.price import Prices, long_run_price
 from scrapy_freshness.planning.ready import FreeAt
+from scrapy_freshness.planning.rhythmic_rates import RhythmicRates
 from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.planning.told import Told
@@ -35,6 +45,7 @@ from scrapy_freshness.planning.visits import Report, Upkeep, Visit, renewed_reco
 from scrapy_freshness.value.pins import WithPins
 from scrapy_freshness.value.polls import WithPolls
 
+_UNASKED = int(PageKind.UNASKED)
 #: A page of which nothing is known but that it exists.
 UNKNOWN_PAGE = PageRecord(page_id=0, fingerprint=0, url="", host="")
 
@@ -64,6 +75,7 @@ class Planner:
         self._frontier = Frontier(self._table, self._model, policy.pacing.floor, min_interval)
         self._prices = Prices(policy, self._table, self._frontier, crawls_per_second=crawls_per_second)
         self._visited = VisitedPages(self._table, learner, before_learning)
+        self._rhythmic = RhythmicRates(self._table, self._frontier, learner)
         self._books = Books(upkeep or Upkeep())
         self._stock = Stock(
             self._table,
@@ -154,6 +166,14 @@ class Planner:
         row = self._index.get(fingerprint)
         return None if row in self._forgotten else row
 
+    def rows_of(self, page_ids: Iterable[int]) -> list[int]:
+        """Rows of known pages, in any order; those of pages that are forgotten are left out."""
+        wanted = np.array(list(page_ids), np.int64)
+        if not len(wanted):
+            return []
+        rows = np.flatnonzero(np.isin(self._table.page_id[: len(self._table)], wanted))
+        return [row for row in rows.tolist() if row not in self._forgotten]
+
     def status_of(self, row: int) -> PageStatus:
         """Where a known page stands."""
         return PageStatus(int(self._table.status[row]))
@@ -165,6 +185,23 @@ class Planner:
     def is_polled(self, row: int) -> bool:
         """Whether a known page is fetched for what it says about others."""
         return PageKind(int(self._table.kind[row])).is_polled
+
+    def is_unasked(self, row: int) -> bool:
+        """Whether a known page is fetched although no callback takes it."""
+        return int(self._table.kind[row]) == _UNASKED
+
+    def usual_importance(self, kind: PageKind) -> float:
+        """What the content of a page counts if nothing is known: nothing if it is fetched for its links only.
+
+        To a policy that does not value links, a source is a page like others.
+        """
+        return 0.0 if kind is PageKind.SOURCE and "link_rate" in self.policy.model.needs else 1.0
+
+    def beliefs_of_links(self, source: PageRecord) -> dict[str, float]:
+        """Profit and decay of pages that a source shows, whatever it was; none if the policy has none."""
+        if source.kind is not PageKind.SOURCE:
+            source = replace(source, kind=PageKind.SOURCE, beliefs={})
+        return inherited_beliefs(replace(source, beliefs=dict(self._learner.prior(source))))
 
     def count_pages(self, host: str) -> int:
         """How many pages of a host are known."""
@@ -198,9 +235,12 @@ class Planner:
     def ask_for(self, row: int, request: str | None) -> None:
         """Visit a known page next, with a request that replaces the one it is stored with.
 
-        A page whose visit is under way is not visited once more, but later with the new request.
+        A page whose visit is under way is not visited once more, but later with the new request; except if
+        the spider does not get to see it by that visit.
         """
         self._renewed[row] = request
+        if row in self._open and self._open[row].record.request == UNSEEN:
+            self._once_more.add(row)
         if not self._table.taken[row]:
             self._stock.put(row, float("inf"))
 
@@ -252,6 +292,7 @@ class Planner:
 
     def wanted(self, now: float) -> list[int]:
         """Ids of pages whose records are needed now, so that visits can go on without waiting."""
+        self._rhythmic.follow(now)
         urgent = self._asked | self._renewed.keys() if self._asked else self._renewed
         wanted = self._stock.wanted(now, urgent)
         if not wanted and not len(self._stock):
@@ -299,6 +340,7 @@ class Planner:
                 record = renewed
                 self._books.note(record)
             self._table.status[page.row], self._table.kind[page.row] = record.status, record.kind
+            self._table.importance[page.row] = record.importance
         if self._books.is_unfinished(record.page_id):
             record = replace(record, run_callback=False)
         if page.rank > -np.inf:
@@ -364,6 +406,7 @@ class Planner:
         if not self._visited:
             return False
         rows, records = self._visited.learn()
+        self._rhythmic.learned(rows)
         self._books.note(*records)
         self._frontier.release(rows, now)
         if self._once:
@@ -418,6 +461,8 @@ class Planner:
         after = self._books.close(record, report, self._table.usual_wait)
         table = self._table
         table.status[row] = after.status
+        if after.kind is not record.kind:
+            table.set_kind(row, after.kind, report.at)
         if report.outcome.saw_content:
             table.last_visit[row] = report.at
             table.forget_signals(row)

@@ -11,7 +11,7 @@ from scrapy_freshness.config import Config
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.pacing.budget import Budget
 from scrapy_freshness.pacing.contract import Pacing
-from scrapy_freshness.pacing.schedule import scheduled_price
+from scrapy_freshness.pacing.schedule import polls_price, scheduled_price
 from scrapy_freshness.pacing.threshold import Threshold
 from scrapy_freshness.value.cis import Cis, CisPlus
 from scrapy_freshness.value.contract import Beliefs, ValueModel
@@ -47,6 +47,7 @@ class PolicyOptions:
     deaf_seconds: float = 0.0
     participation: bool = True  #: whether sources and new pages have to pay for their own fetches
     query_importance: bool = False  #: whether a page weighs by what its changes cost searchers
+    pages_cost: bool = True  #: whether the pages that sources bring are fetched from the same budget
 
     @classmethod
     def of(cls, config: Config) -> Self:
@@ -156,9 +157,10 @@ def policy_named(name: str, options: PolicyOptions | None = None) -> Policy:
         model, pacing = _POLICIES[name](options)
     else:
         raise ConfigError(f"there is no policy {name!r}: choose one of {', '.join(POLICY_NAMES)}")
-    solve_price = None
+    solve_price: SolvePrice | None = None
     if isinstance(model, EchoNewPages):
-        solve_price = partial(scheduled_price, participation=options.participation)
+        scheduled = partial(scheduled_price, participation=options.participation)
+        solve_price = scheduled if options.pages_cost else polls_price
     if options.query_importance and "gain" not in model.needs:
         model = WeighedByQueries(model)
     return Policy(name, model, pacing, options.deaf_seconds, options, solve_price)

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from scrapy_freshness.estimation.signal_counts import N_SOURCES
 from scrapy_freshness.estimation.signal_delays import NOTHING_HEARD, Heard, age_code
-from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus
+from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, are_polled
 from scrapy_freshness.value.contract import Beliefs
 
-_SOURCE, _FIRST_POLLED = int(PageKind.SOURCE), int(PageKind.SITEMAP)
+_SOURCE = int(PageKind.SOURCE)
 _COLUMNS = {
     "page_id": np.int64,
     "host": np.int32,  #: index into `hosts`
@@ -96,6 +96,11 @@ class PageTable:
         return self.has_sources and self._tells_ages
 
     @property
+    def values_links(self) -> bool:
+        """Whether the model knows what links are worth."""
+        return "link_rate" in self._beliefs
+
+    @property
     def has_polled(self) -> bool:
         """Whether any page is polled for signals."""
         return "yield_rate" in self._types
@@ -128,7 +133,7 @@ class PageTable:
                 usual = usual * (self.change_rate[rows] / np.float32(prior["change_rate"]))
             known = pages.beliefs.get(name)
             self.believe(rows, {name: usual if known is None else np.where(np.isnan(known), usual, known)})
-        if (pages.kind >= _FIRST_POLLED).any():
+        if are_polled(pages.kind).any():
             self._add_poll_columns()
             for name in _POLL_COLUMNS:
                 getattr(self, name)[rows] = np.nan_to_num(pages.beliefs.get(name, np.zeros(self.size)))
@@ -171,6 +176,14 @@ class PageTable:
         self.taken[row] = self.resting[row] = False
         return row
 
+    def set_kind(self, row: int, kind: PageKind, now: float) -> None:
+        """A page is fetched for something else from now on; what is polled stays so, or becomes a page."""
+        had_sources = self.fades
+        self.kind[row] = kind
+        self.has_sources |= kind is PageKind.SOURCE
+        if self.fades and not had_sources:
+            self._make_room("found", np.float64, now)
+
     def host_numbers(self, hosts: Iterable[str]) -> list[int]:
         """Numbers of those of these hosts that have pages."""
         return [self._host_index[host] for host in hosts if host in self._host_index]
@@ -189,7 +202,7 @@ class PageTable:
             columns["price"] = np.full(len(ages), price)
         if self.has_polled:
             earns = self.usual_value * self.usual_wait * self.yield_rate[rows].astype(np.float64)
-            columns["poll_bound"] = np.where(self.kind[rows] >= _FIRST_POLLED, earns, np.nan)
+            columns["poll_bound"] = np.where(are_polled(self.kind[rows]), earns, np.nan)
             columns["usual_wait"] = np.full(len(earns), self.usual_wait)
         if self.has_pinned:
             columns["pinned"] = self.pinned[rows]

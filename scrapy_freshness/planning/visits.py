@@ -15,7 +15,15 @@ from scrapy_freshness.estimation.polls import extended_polls
 from scrapy_freshness.estimation.signal_counts import N_SOURCES, extended_counts
 from scrapy_freshness.estimation.signal_delays import NOTHING_HEARD, Heard
 from scrapy_freshness.estimation.stays import counted_stays
-from scrapy_freshness.model import Outcome, PageColumns, PageKind, PageRecord, PageStatus, VisitRecord
+from scrapy_freshness.model import (
+    UNSEEN,
+    Outcome,
+    PageColumns,
+    PageKind,
+    PageRecord,
+    PageStatus,
+    VisitRecord,
+)
 from scrapy_freshness.planning.pauses import doubled
 from scrapy_freshness.planning.young_links import NOTHING_FOUND, Staying
 
@@ -89,6 +97,7 @@ class Report:
     reason: str = ""  #: of a failure, for logs and stats
     poll: PollYield = _NOTHING  #: of a page that is polled for signals
     new_links: int = 0  #: links never seen before that a source showed
+    kind: PageKind | None = None  #: what the page is fetched for from now on; None: as before
     staying: Staying = NOTHING_FOUND  #: of the links that its last poll found
     heard: Heard = NOTHING_HEARD  #: signals since the visit before; the planner's part
     page_quality: float | None = None  #: what searchers find on the page; None: not measured
@@ -152,13 +161,16 @@ def updated_record(
 def renewed_record(record: PageRecord, request: str | None) -> PageRecord:
     """Return the record of a page that the spider asks for, with the request to be made.
 
-    A page that was polled is one like others from then on: the spider wants to see it.
+    A page that was polled, or that no callback took, is one like others from then on: the spider wants to see
+    it. If it is a source, it stays one.
     """
     renewed = replace(record, request=request)
     if record.status is PageStatus.SUSPENDED:
         renewed.status = PageStatus.NEW if record.last_visit_at is None else PageStatus.ACTIVE
-    if record.kind.is_polled:
-        renewed.kind, renewed.run_callback = PageKind.PAGE, True
+    if record.kind.is_polled or record.request == UNSEEN:
+        renewed.kind = PageKind.SOURCE if record.kind is PageKind.SOURCE else PageKind.PAGE
+        renewed.run_callback = True
+        renewed.importance = renewed.importance or 1.0
     return renewed
 
 
@@ -284,6 +296,8 @@ def _after_content(record: PageRecord, report: Report, upkeep: Upkeep) -> PageRe
     after.http_status = report.http_status
     after.run_callback = report.callback_failed
     after.profiles = _profiles_after(record, report, upkeep)
+    if report.kind is not None:
+        after.kind = report.kind
     if record.last_visit_at is not None:
         was_changed = report.outcome is Outcome.CHANGED
         after.history = extended(record.history, report.at - record.last_visit_at, was_changed)

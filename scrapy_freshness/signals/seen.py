@@ -101,6 +101,14 @@ class Seen:
         return cls(keys, seconds)
 
 
+def seconds_at(packed: bytes, keys: Keys) -> NDArray[np.int64]:
+    """The seconds of each of these keys in packed entries, -1 where nothing is known, or could be read."""
+    try:
+        return Seen.unpacked(packed).seconds_at(keys)
+    except ValueError:
+        return np.full(len(keys), -1, np.int64)
+
+
 class Difference(NamedTuple):
     """What differs between two polls, as keys."""
 

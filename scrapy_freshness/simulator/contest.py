@@ -1,7 +1,7 @@
 """One web, one number of fetches, many policies: ours on the planner, rivals by their own rules."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from scrapy_freshness.planning.table import MADE_ON_THE_SPOT
 from scrapy_freshness.planning.visits import Upkeep
 from scrapy_freshness.simulator.bandwidth import Bandwidth
 from scrapy_freshness.simulator.cgm import Cgm
+from scrapy_freshness.simulator.equal_budget import factor_for_fetches
 from scrapy_freshness.simulator.known import CERTAIN, NOTHING_ELSE, KnownTruth
 from scrapy_freshness.simulator.lds import low_discrepancy
 from scrapy_freshness.simulator.optimum import optimum
@@ -27,6 +28,8 @@ from scrapy_freshness.value.contract import Beliefs
 #: Makes the learner that a policy learns with.
 LearnerFor = Callable[[Policy], Learner]
 
+#: Prices that are tried until one makes as many fetches as there are.
+_MOST_PRICES = 8
 #: Policies that are no planner's: rules of other crawlers, CGM and the low-discrepancy schedule.
 RIVAL_NAMES = (*sorted((*RULES, "cgm")), "lds")
 
@@ -114,6 +117,55 @@ def enter_when_due(
         limit=limit,
         progress=progress,
     )
+
+
+def enter_by_price(
+    contest: Contest,
+    name: str,
+    *,
+    learner_for: LearnerFor | None = None,
+    options: PolicyOptions | None = None,
+    upkeep: Upkeep | None = None,
+    progress: Progress | None = None,
+) -> Fetches:
+    """Let a policy visit every page when it is worth the one price at which it makes as many fetches.
+
+    The price is found in hindsight, as the factor is by which the intervals of rivals are scaled. A policy
+    that has no price crawls at the constant rate.
+    """
+    options = options or PolicyOptions()
+    planner = _planner(contest, name, learner_for, options, upkeep)
+    closest = crawl(
+        contest.web, planner, contest.ticks, start=contest.start, signals=contest.signals, progress=progress
+    )
+    usual, wanted = planner.price, contest.fetches
+    if not takes_price(name) or not usual > 0:
+        return closest
+    found: list[Fetches] = []
+
+    def made(factor: float) -> int:
+        # Values grow at first with the square of time: the factor is about that of the intervals.
+        priced = replace(options, threshold=usual * factor**2)
+        fetches = enter_when_due(
+            contest, name, learner_for=learner_for, options=priced, upkeep=upkeep, limit=2 * wanted
+        )
+        found.append(fetches)
+        return len(fetches)
+
+    factor_for_fetches(made, wanted, max_runs=_MOST_PRICES, least_step=1.25)
+    return min(found, key=lambda fetches: abs(len(fetches) - wanted))
+
+
+def takes_price(name: str) -> bool:
+    """Whether a policy may be told what a fetch has to be worth, instead of how many there are.
+
+    >>> takes_price("holistic"), takes_price("echo-greedy"), takes_price("cost"), takes_price("fixed")
+    (True, False, False, False)
+    """
+    if name in (*RIVAL_NAMES, "optimum"):
+        return False
+    price = 7.0  # any
+    return policy_named(name, PolicyOptions(threshold=price)).pacing.floor == price
 
 
 def check_policy(

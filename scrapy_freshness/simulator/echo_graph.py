@@ -36,6 +36,21 @@ class EchoGraph:
         """Profit of fetching every link at once."""
         return float(np.sum(self.link_profit))
 
+    @property
+    def leaving(self) -> FloatArray:
+        """How many of its links leave a source per second, of those that are still of interest.
+
+        A link is so until an age of 1/mu; sources from which none leaves by then have 0.
+        """
+        owners, born = self.births.owners, self.births.times
+        until = np.minimum(born + 1 / self.decay[owners], np.max(born, initial=0.0))
+        left = self.gone_at < until
+        stayed = np.maximum(np.minimum(self.gone_at, until) - born, 0.0)
+        n = len(self.link_rate)
+        seconds = np.bincount(owners, stayed, n)
+        leaving: FloatArray = np.bincount(owners, left, n) / np.where(seconds > 0, seconds, 1.0)
+        return leaving
+
     def shown(self, source: int, since: float, now: float) -> NDArray[np.int64]:
         """Pages that a source shows now by links that appeared after *since*, oldest first."""
         start = int(self.births.starts[source])

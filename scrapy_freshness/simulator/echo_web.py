@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_freshness.estimation.rhythm import Rhythm
 from scrapy_freshness.model import PageKind, PageRecord
 from scrapy_freshness.planning.learner import NEVER_DEAF, AroundRates, Columns, Learner
 from scrapy_freshness.simulator.echo_graph import EchoGraph
@@ -69,11 +70,11 @@ class KnownSources:
 
     def __init__(self, graph: EchoGraph) -> None:
         self._graph = graph
+        self._leaving = graph.leaving
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """The truth."""
         rate = {"change_rate": _NEVER, "mean_rate": _NEVER, "doubt": 0.0}
-        # A list pushes out its oldest links, which somebody has found by then.
         known = {**rate, "link_rate": 0.0, "leaving": 0.0, **page.beliefs}
         if page.kind is PageKind.SOURCE:
             graph, number = self._graph, page.fingerprint
@@ -81,6 +82,7 @@ class KnownSources:
                 "link_rate": float(graph.link_rate[number]),
                 "profit": float(graph.profit[number]),
                 "decay": float(graph.decay[number]),
+                "leaving": float(self._leaving[number]),
             }
         return known
 
@@ -99,6 +101,10 @@ class KnownSources:
     def deaf_seconds(self, host: str) -> tuple[float, ...]:
         """There are no signals."""
         return NEVER_DEAF
+
+    def rhythm_of(self, host: str) -> Rhythm | None:
+        """Links come at a constant rate."""
+        return None
 
     def take_groups(self) -> Mapping[str, bytes]:
         """Nothing was learned."""

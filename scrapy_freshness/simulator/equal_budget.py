@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-#: A step outwards is at least twofold, and no longer than this.
+#: A step outwards is no longer than this.
 _WIDEST_STEP = 64.0
 
 
@@ -17,7 +17,12 @@ class Match:
 
 
 def factor_for_fetches(
-    run: Callable[[float], int], wanted: int, *, tolerance: float = 0.005, max_runs: int = 40
+    run: Callable[[float], int],
+    wanted: int,
+    *,
+    tolerance: float = 0.005,
+    max_runs: int = 40,
+    least_step: float = 2.0,
 ) -> Match:
     """Find the factor at which *run* makes the wanted number of fetches.
 
@@ -31,6 +36,7 @@ def factor_for_fetches(
     run : the number of fetches made with all intervals scaled by the given factor
     wanted : fetches, > 0
     tolerance : share of *wanted* by which the answer may be off
+    least_step : factor of a step outwards at least; small, if 1 is a good guess
     max_runs : the best factor so far is returned after this many runs (or when nothing lies in between)
 
     >>> factor_for_fetches(lambda factor: round(1000 / factor), 250, tolerance=0.0)
@@ -52,9 +58,9 @@ def factor_for_fetches(
             high = factor
         pointed_at = factor * max(made, 0.5) / wanted
         if high == math.inf:
-            factor = low * min(max(pointed_at / low, 2.0), _WIDEST_STEP)
+            factor = low * min(max(pointed_at / low, least_step), _WIDEST_STEP)
         elif low == 0.0:
-            factor = high / min(max(high / pointed_at, 2.0), _WIDEST_STEP)
+            factor = high / min(max(high / pointed_at, least_step), _WIDEST_STEP)
         else:
             factor = pointed_at if turn % 2 and low < pointed_at < high else math.sqrt(low * high)
         if not low < factor < high:

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from scrapy_freshness.estimation.rhythm import Rhythm
 from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.learner import NEVER_DEAF, Columns
 from scrapy_freshness.value.contract import Beliefs, FloatArray
@@ -60,6 +61,10 @@ class KnownTruth:
     def deaf_seconds(self, host: str) -> tuple[float, ...]:
         """All signals count, unless the settings say otherwise."""
         return NEVER_DEAF
+
+    def rhythm_of(self, host: str) -> Rhythm | None:
+        """Links come at a constant rate."""
+        return None
 
     def take_groups(self) -> Mapping[str, bytes]:
         """Nothing was learned."""

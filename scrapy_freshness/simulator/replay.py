@@ -1,14 +1,23 @@
 """Policies on a recorded web: each crawls it with the same budget and is judged by the true history."""
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 import numpy as np
 
+from scrapy_freshness.config import Config
 from scrapy_freshness.errors import ConfigError
+from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.policy import POLICY_NAMES, PolicyOptions, policy_named
 from scrapy_freshness.planning.visits import Upkeep
-from scrapy_freshness.simulator.contest import RIVAL_NAMES, Contest, LearnerFor, enter
+from scrapy_freshness.simulator.contest import (
+    RIVAL_NAMES,
+    Contest,
+    LearnerFor,
+    enter,
+    enter_by_price,
+    takes_price,
+)
 from scrapy_freshness.simulator.contest_time import (
     brought_together,
     contest_span,
@@ -17,7 +26,7 @@ from scrapy_freshness.simulator.contest_time import (
 )
 from scrapy_freshness.simulator.judgement import judge
 from scrapy_freshness.simulator.known import CERTAIN
-from scrapy_freshness.simulator.link_metrics import LinkFinds
+from scrapy_freshness.simulator.link_metrics import LINK_LIFE_SECONDS, LinkFinds
 from scrapy_freshness.simulator.recorded import RecordedWeb
 from scrapy_freshness.simulator.recorded_beliefs import recorded_beliefs
 from scrapy_freshness.simulator.recorded_references import promised_freshness, scheduled_fetches
@@ -100,9 +109,13 @@ class Replay:
         fetches_per_second: float,
         *,
         learner_for: LearnerFor | None = None,
+        by_price: bool = False,
         progress: Progress | None = None,
     ) -> Outcome:
-        """Let the policy of that name crawl; without *learner_for* it knows the mean rates of the record."""
+        """Let the policy of that name crawl; without *learner_for* it knows the mean rates of the record.
+
+        With *by_price* it need not keep the rate constant (see `enter_by_price`).
+        """
         if name == "optimum":
             promised = promised_freshness(self.web, self._truth(name), fetches_per_second, self._blocks)
             return Outcome(None, {"freshness": promised})
@@ -120,8 +133,14 @@ class Replay:
             bandwidth=bandwidth,
         )
         # A poll of a recorded hub is all that it costs: what its links lead to is not fetched.
-        options = PolicyOptions(participation=False)
-        return self._judged(enter(contest, name, learner_for=learner_for, options=options, progress=progress))
+        options = PolicyOptions(participation=False, pages_cost=False)
+        by = enter_by_price if by_price and takes_price(name) else enter
+        return self._judged(by(contest, name, learner_for=learner_for, options=options, progress=progress))
+
+    def later(self, seconds: float) -> "Replay":
+        """The same contest, begun a little later: at most a fifth of it is left out."""
+        seconds = min(seconds, (self.end - self.start) / 5)
+        return Replay(self.web, self.start + seconds, self.end, self.judged_from + seconds)
 
     def run_as_shipped(self, name: str) -> Outcome:
         """Let a rival crawl with the intervals that its crawler ships, whatever number of fetches that is."""
@@ -169,6 +188,11 @@ class Replay:
     @cached_property
     def _blocks(self) -> list[float]:
         return time_blocks(self.web, self.judged_from, self.end, N_BLOCKS)
+
+
+def learning(config: Config) -> LearnerFor:
+    """Learners of a replay: as the settings say, but for how fast links fade, which is as it is measured."""
+    return partial(learner_of, config=replace(config, profit_life_seconds=LINK_LIFE_SECONDS))
 
 
 #: Beliefs of models for which fetches are compared fragment by fragment.

@@ -26,6 +26,7 @@ _MORE: dict[str, DTypeLike] = {
     "last_change_at": np.float64,
     "change_rate_low": np.float32,
     "change_rate_high": np.float32,
+    "pinned_seconds": np.float64,  # nan where it is not pinned
 }
 _ALL = COLUMNS | _MORE
 _query = select(*(page.c[name] for name in _ALL), page.c.url, page.c.beliefs)
@@ -54,7 +55,14 @@ class Census:
     def planning_columns(self) -> PageColumns:
         """What a policy looks at."""
         chosen = {name: self.columns[name] for name in COLUMNS if name != "host_id"}
-        return PageColumns(hosts=self.hosts, host=self.columns["host"], beliefs=self.beliefs, **chosen)
+        pinned = self.columns["pinned_seconds"]
+        return PageColumns(
+            hosts=self.hosts,
+            host=self.columns["host"],
+            beliefs=self.beliefs,
+            pinned_seconds=None if np.isnan(pinned).all() else pinned,
+            **chosen,
+        )
 
 
 def take_census(store: Store, spider_name: str) -> Census:

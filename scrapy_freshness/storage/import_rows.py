@@ -2,11 +2,14 @@
 
 import json
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
+from scrapy_freshness.errors import StorageError
 from scrapy_freshness.model import ImportProgress
 from scrapy_freshness.storage.rows import clean, number
 from scrapy_freshness.storage.schema import import_file
+
+_IMPORT_LOCK = 0x494D504F  # any number will do; "IMPO"
 
 
 def load_imports(connection: Connection, kind: str) -> list[ImportProgress]:
@@ -28,13 +31,17 @@ def load_imports(connection: Connection, kind: str) -> list[ImportProgress]:
             is_done=bool(row["is_done"]),
             started_at=row["started_at"],
             updated_at=row["updated_at"],
+            saved_position=row["position"],
         )
         for row in connection.execute(query).mappings()
     ]
 
 
 def write_import(connection: Connection, progress: ImportProgress) -> None:
-    """Write how far an import has come; one that is written for the first time gets its number."""
+    """Write how far an import has come; one that is written for the first time gets its number.
+
+    Raises `StorageError` if somebody else imports the same file: its lines would count twice.
+    """
     values = {
         "kind": progress.kind,
         "name": clean(progress.name),
@@ -51,8 +58,20 @@ def write_import(connection: Connection, progress: ImportProgress) -> None:
         "updated_at": number(progress.updated_at),
     }
     if progress.import_id is None:
+        if connection.dialect.name == "postgresql":  # SQLite's transaction is exclusive already
+            connection.execute(select(func.pg_advisory_xact_lock(_IMPORT_LOCK)))
+        alike = [import_file.c[name] == values[name] for name in ("kind", "head_bytes", "head_digest")]
+        n_alike = connection.scalar(select(func.count()).select_from(import_file).where(*alike))
+        _refuse_another(progress, n_alike == progress.alike)
         written = connection.execute(insert(import_file).values(values).returning(import_file.c.id))
         progress.import_id = written.scalar_one()
     else:
         this = import_file.c.id == progress.import_id
-        connection.execute(update(import_file).where(this).values(values))
+        as_before = import_file.c.position == progress.saved_position
+        n_rows = connection.execute(update(import_file).where(this, as_before).values(values)).rowcount
+        _refuse_another(progress, n_rows == 1)
+
+
+def _refuse_another(progress: ImportProgress, is_alone: bool) -> None:
+    if not is_alone:
+        raise StorageError(f"{progress.name} is being imported by another process")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, func, select
 
 from scrapy_freshness.storage.bulk import BulkSelect, BulkUpdate, upsert
 from scrapy_freshness.storage.rows import clean, number
@@ -63,11 +63,6 @@ def load_rules(connection: Connection) -> list[ImportanceRule]:
     """Importances of addresses that no page had, and of all that begin so."""
     rows = connection.execute(select(importance_rule))
     return [ImportanceRule(row[0], bool(row[1]), row[2], row[3]) for row in rows]
-
-
-def drop_rules(connection: Connection) -> None:
-    """Forget all rules."""
-    connection.execute(delete(importance_rule))
 
 
 def announce(connection: Connection) -> None:

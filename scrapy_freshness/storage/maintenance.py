@@ -10,13 +10,16 @@ from scrapy_freshness.storage.schema import (
     fetch_count,
     freshness_minute,
     host,
+    hub,
     page,
     page_click,
     page_detail,
     page_group,
     query_index,
     query_map,
+    seen_links,
     signal,
+    signal_count,
     signal_source,
     source_click,
     spider,
@@ -40,6 +43,11 @@ _MOVE_COUNTS = (
     """INSERT INTO freshness_minute (spider_id, minute, freshness, uniform_freshness, pages, price)
     SELECT :heir, minute, freshness, uniform_freshness, pages, price FROM freshness_minute
     WHERE spider_id = :old ON CONFLICT (spider_id, minute) DO NOTHING""",
+    """INSERT INTO signal_count (spider_id, host_id, source, heard, answered, confirmed)
+    SELECT :heir, host_id, source, heard, answered, confirmed FROM signal_count WHERE spider_id = :old
+    ON CONFLICT (spider_id, host_id, source) DO UPDATE SET heard = signal_count.heard + excluded.heard,
+        answered = signal_count.answered + excluded.answered,
+        confirmed = signal_count.confirmed + excluded.confirmed""",
 )
 
 
@@ -52,7 +60,10 @@ def forget_host(connection: Connection, name: str) -> int:
     """Remove a host, its pages and their visits; returns how many pages."""
     name = host_name(name)
     forgotten = forget_pages(connection, page.c.host_id == number_of(host, name))
+    connection.execute(delete(signal_count).where(signal_count.c.host_id == number_of(host, name)))
     connection.execute(delete(host).where(host.c.name == name))
+    on_any_port = seen_links.c.host.startswith(f"{name}:", autoescape=True)
+    connection.execute(delete(seen_links).where((seen_links.c.host == name) | on_any_port))
     return forgotten
 
 
@@ -96,12 +107,15 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
     known = select(page_group.c.name).where(page_group.c.spider_id == heir)
     inherits = (page_group.c.spider_id == old) & page_group.c.name.not_in(known)
     connection.execute(update(page_group).where(inherits).values(spider_id=heir))
+    shown = select(seen_links.c.host).where(seen_links.c.spider_id == heir)
+    inherits = (seen_links.c.spider_id == old) & seen_links.c.host.not_in(shown)
+    connection.execute(update(seen_links).where(inherits).values(spider_id=heir))
     for table in (subscription, wish):
         connection.execute(update(table).where(table.c.spider_id == old).values(spider_id=heir))
     # The maps of both are those of other pages than the heir has now; they are fitted anew.
     for table in (query_map, query_index):
         connection.execute(delete(table).where(table.c.spider_id.in_([old, heir])))
-    for table in (visit_count, fetch_count, freshness_minute, page_group):
+    for table in (visit_count, fetch_count, freshness_minute, signal_count, page_group, seen_links):
         connection.execute(delete(table).where(table.c.spider_id == old))
     has_state = select(func.count()).select_from(crawl).where(crawl.c.spider_id == heir)
     if not connection.scalar(has_state):
@@ -114,6 +128,6 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
 def forget_pages(connection: Connection, condition: ColumnElement[bool]) -> int:
     """Remove the pages for which a condition holds, and their visits; returns how many pages."""
     doomed = select(page.c.page_id).where(condition)
-    for table in (visit, signal, signal_source, page_detail, page_click, source_click):
+    for table in (visit, signal, signal_source, hub, page_detail, page_click, source_click):
         connection.execute(delete(table).where(table.c.page_id.in_(doomed)))
     return connection.execute(delete(page).where(condition)).rowcount

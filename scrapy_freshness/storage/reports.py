@@ -171,7 +171,8 @@ class _Minutes:
 
 
 def _sums(table: Table, by: ColumnElement[Any], count: str) -> Select[Any]:
-    recent = table.c.minute > bindparam("minute")
+    # By spider, as the key begins: the minutes alone would be looked for among those of all times.
+    recent = table.c.spider_id.in_(select(spider.c.id)) & (table.c.minute > bindparam("minute"))
     return (
         select(table.c.spider_id, by, func.sum(table.c[count])).where(recent).group_by(table.c.spider_id, by)
     )

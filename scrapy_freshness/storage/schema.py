@@ -10,7 +10,8 @@ How the columns are spread over tables follows from what is read and written tog
   line names the line before of the same page, and the page names the last: its visits are a linked list.
 * ``signal`` is a log, too, but has an index on the page: signals are fewer than visits, and those that wait
   for an answer must be found when it comes.
-* What happens per minute is counted as it is written, so that no report counts a log of millions.
+* What happens per minute, and what becomes of signals, is counted as it is written, so that no report counts
+  a log of millions.
 
 Times are unix seconds. Foreign keys are not declared: a batch writes its rows together or not at all.
 """
@@ -238,6 +239,48 @@ signal = Table(
     Column("changed", Boolean),  # what it found
 )
 Index("ix_signal_page_id", signal.c.page_id)
+
+hub = Table(
+    "hub",
+    metadata,
+    Column("page_id", _Key, primary_key=True, autoincrement=False),
+    Column("found", Text, nullable=False),
+    Column("found_on", Text, nullable=False),
+    Column("evidence", Text, nullable=False),
+    Column("state", SmallInteger, nullable=False),
+    Column("is_unseen", Boolean, nullable=False),
+    Column("polls", Integer, nullable=False),
+    Column("shown", Integer, nullable=False),
+    Column("new_links", BigInteger, nullable=False),
+    Column("barren", Integer, nullable=False),
+    Column("since", Double, nullable=False),
+    Column("last_poll_at", Double),
+    Column("rests", Integer, nullable=False),
+    Column("next_look_at", Double, nullable=False),
+    Column("candidates", LargeBinary, nullable=False),  # links of a main page, 24 bytes each
+)
+
+seen_links = Table(
+    "seen_links",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("packed", LargeBinary, nullable=False),  # links that its pages have shown, 8 bytes each
+    PrimaryKeyConstraint("spider_id", "host", "number"),
+)
+
+signal_count = Table(
+    "signal_count",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("host_id", Integer, nullable=False),  # of the page
+    Column("source", SmallInteger, nullable=False),
+    Column("heard", BigInteger, nullable=False),
+    Column("answered", BigInteger, nullable=False),
+    Column("confirmed", BigInteger, nullable=False),
+    PrimaryKeyConstraint("spider_id", "host_id", "source"),
+)
 
 wish = Table(
     "wish",

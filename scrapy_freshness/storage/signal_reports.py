@@ -3,10 +3,10 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from scrapy_freshness.model import PageKind, PageStatus, SignalSource
-from scrapy_freshness.storage.schema import host, page, signal, signal_source, spider
+from scrapy_freshness.storage.schema import host, page, signal, signal_count, signal_source, spider
 from scrapy_freshness.storage.signal_rows import source_from
 from scrapy_freshness.storage.store import Store
 
@@ -40,7 +40,7 @@ class SourceReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalCounts:
-    """What became of the signals of one kind for the pages of one host, as far as the log goes."""
+    """What became of all signals of one kind for the pages of one host."""
 
     spider: str
     host: str
@@ -88,20 +88,12 @@ def sources(store: Store) -> list[SourceReport]:
 
 def signal_counts(store: Store) -> list[SignalCounts]:
     """How many signals were heard, answered and confirmed, by host and kind of source."""
+    columns = [column for column in signal_count.c if not column.name.endswith("_id")]
     query = (
-        select(
-            spider.c.name.label("spider"),
-            host.c.name.label("host"),
-            signal.c.source,
-            func.count().label("heard"),
-            func.count(signal.c.answered_at).label("answered"),
-            func.count().filter(signal.c.changed).label("confirmed"),
-        )
-        .join_from(signal, page, page.c.page_id == signal.c.page_id)
-        .join(spider, spider.c.id == page.c.spider_id)
-        .join(host, host.c.id == page.c.host_id)
-        .group_by(spider.c.name, host.c.name, signal.c.source)
-        .order_by(spider.c.name, host.c.name, signal.c.source)
+        select(spider.c.name.label("spider"), host.c.name.label("host"), *columns)
+        .join_from(signal_count, spider, spider.c.id == signal_count.c.spider_id)
+        .join(host, host.c.id == signal_count.c.host_id)
+        .order_by(spider.c.name, host.c.name, signal_count.c.source)
     )
     with store.reading() as connection:
         rows = connection.execute(query).mappings().all()

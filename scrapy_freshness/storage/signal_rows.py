@@ -1,6 +1,7 @@
 """Sources of signals and the log of signals: rows in, rows out."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -17,9 +18,9 @@ from scrapy_freshness.model import (
     VisitRecord,
     WaitingSignals,
 )
-from scrapy_freshness.storage.bulk import BulkInsert, replacing, upsert
+from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, replacing, upsert
 from scrapy_freshness.storage.rows import clean, number, optional
-from scrapy_freshness.storage.schema import page, signal, signal_source
+from scrapy_freshness.storage.schema import page, signal, signal_count, signal_source
 
 _SOURCE_COLUMNS = signal_source.c.keys()
 _upsert_sources = upsert(
@@ -32,18 +33,28 @@ _upsert_sources = upsert(
     ],
 )
 _insert_signals = BulkInsert(signal, ["page_id", "source", "told_by", "heard_at", "claimed_at"])
+_select_waiting = BulkSelect(
+    select(signal.c.id, signal.c.page_id, signal.c.source, signal.c.heard_at)
+    .where(signal.c.answered_at.is_(None))
+    .order_by(signal.c.id),
+    signal.c.page_id,
+)
 _answer = (
     update(signal)
-    .where(
-        signal.c.page_id == bindparam("of_page"),
-        signal.c.answered_at.is_(None),
-        signal.c.heard_at <= bindparam("visited_at"),
-    )
+    .where(signal.c.id == bindparam("answered"))
     .values(answered_at=bindparam("visited_at"), changed=bindparam("was_changed"))
+)
+_select_hosts = BulkSelect(select(page.c.page_id, page.c.host_id), page.c.page_id)
+_COUNTED = ("heard", "answered", "confirmed")
+_add_counts = upsert(
+    signal_count,
+    signal_count.c.keys(),
+    ["spider_id", "host_id", "source"],
+    [f"{name} = signal_count.{name} + excluded.{name}" for name in _COUNTED],
 )
 
 
-def write_signals(connection: Connection, batch: Batch) -> None:
+def write_signals(connection: Connection, spider_id: int, batch: Batch) -> None:
     """Write what a batch has about sources and signals; first the signals, which its visits may answer."""
     latest: dict[int, SourceRecord] = {}
     for record in batch.sources:
@@ -53,9 +64,45 @@ def write_signals(connection: Connection, batch: Batch) -> None:
         latest[record.page_id] = record
     _upsert_sources(connection, [_source_row(record) for record in latest.values()])
     _insert_signals(connection, [_signal_row(record) for record in batch.signals])
-    answers = [_answer_row(visit) for visit in batch.visits if visit.answers_signals]
+    counts = Counter((int(record.page_id), int(record.source), "heard") for record in batch.signals)
+    counts += _answered(connection, [visit for visit in batch.visits if visit.answers_signals])
+    _count(connection, spider_id, counts)
+
+
+#: (page id, source, one of `_COUNTED`) -> how many
+_Counts = Counter[tuple[int, int, str]]
+
+
+def _answered(connection: Connection, visits: list[VisitRecord]) -> _Counts:
+    """Note for signals that wait which visit came first after them, and what it found; returns how many."""
+    counts: _Counts = Counter()
+    if not visits:
+        return counts
+    by_page: dict[int, list[VisitRecord]] = {}
+    for visit in visits:
+        by_page.setdefault(int(visit.page_id), []).append(visit)
+    answers = []
+    for signal_id, page_id, source, heard_at in _select_waiting(connection, by_page):
+        first = next((each for each in by_page[page_id] if heard_at <= number(each.at)), None)
+        if first is not None:
+            changed = first.outcome in (Outcome.CHANGED, Outcome.FIRST)
+            answers.append({"answered": signal_id, "visited_at": number(first.at), "was_changed": changed})
+            counts[page_id, source, "answered"] += 1
+            counts[page_id, source, "confirmed"] += changed
     if answers:
         connection.execute(_answer, answers)
+    return counts
+
+
+def _count(connection: Connection, spider_id: int, counts: _Counts) -> None:
+    """Add to what is counted of the hosts of pages."""
+    hosts = dict(_select_hosts(connection, {page_id for page_id, _, _ in counts})) if counts else {}
+    sums: dict[tuple[int, int], Counter[str]] = {}
+    for (page_id, source, name), count in counts.items():
+        if page_id in hosts:
+            sums.setdefault((hosts[page_id], source), Counter())[name] += count
+    rows = [(spider_id, *key, *(total[name] for name in _COUNTED)) for key, total in sorted(sums.items())]
+    _add_counts(connection, rows)
 
 
 def load_sources(connection: Connection, spider_id: ScalarSelect[int]) -> list[SourceRecord]:
@@ -121,8 +168,3 @@ def _signal_row(record: SignalRecord) -> tuple[object, ...]:
     told_by = None if record.told_by is None else int(record.told_by)
     claimed_at = optional(record.claimed_at)
     return int(record.page_id), int(record.source), told_by, number(record.heard_at), claimed_at
-
-
-def _answer_row(visit: VisitRecord) -> dict[str, object]:
-    changed = visit.outcome in (Outcome.CHANGED, Outcome.FIRST)
-    return {"of_page": int(visit.page_id), "visited_at": number(visit.at), "was_changed": changed}

@@ -14,6 +14,7 @@ from scrapy_freshness.model import (
     Batch,
     CrawlState,
     HostRecord,
+    HubRecord,
     ImportProgress,
     PageColumns,
     PageRecord,
@@ -26,6 +27,7 @@ from scrapy_freshness.model import (
 from scrapy_freshness.storage import (
     click_rows,
     estimate_rows,
+    hub_rows,
     import_rows,
     importance_rows,
     locks,
@@ -168,6 +170,16 @@ class Store:
         with self.reading() as connection:
             return signal_rows.load_seen(connection, page_id)
 
+    def load_hubs(self, spider_name: str) -> list[HubRecord]:
+        """All hubs of a spider."""
+        with self.reading() as connection:
+            return hub_rows.load_hubs(connection, reading.number_of(spider, clean(spider_name)))
+
+    def load_links(self, spider_name: str, host: str) -> list[tuple[int, bytes]]:
+        """The links that were seen on pages of a host, in numbered segments."""
+        with self.reading() as connection:
+            return hub_rows.load_links(connection, reading.number_of(spider, clean(spider_name)), host)
+
     def load_waiting_signals(self, spider_name: str) -> WaitingSignals:
         """Signals that no visit has answered yet."""
         with self.reading() as connection:
@@ -291,7 +303,8 @@ class Store:
             with self.writing() as connection:
                 written = write(connection)
                 import_rows.write_import(connection, progress)
-                return written
+            progress.saved_position = progress.position
+            return written
         except BaseException:
             progress.import_id = number  # it may be of the transaction that was undone
             raise

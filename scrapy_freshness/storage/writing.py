@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, func, select, text,
 
 from scrapy_freshness.model import Batch, CrawlState, PageRecord, Subscription, VisitRecord
 from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, BulkUpdate, replacing, upsert
+from scrapy_freshness.storage.hub_rows import write_hubs
 from scrapy_freshness.storage.query_rows import write_maps
 from scrapy_freshness.storage.rows import (
     clean,
@@ -112,7 +113,8 @@ class BatchWriter:
             last_visits = _log_visits(connection, batch.visits, known)
             self._write_pages(connection, spider_id, pages, known, last_visits)
             _add_links(connection, sorted(batch.links.items()))
-            write_signals(connection, batch)
+            write_signals(connection, spider_id, batch)
+            write_hubs(connection, spider_id, batch)
             _count(connection, spider_id, batch)
             groups = {clean(name): state for name, state in batch.groups.items()}
             upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])

@@ -21,6 +21,9 @@ from scrapy_freshness.model import (
     SourceRecord,
     VisitRecord,
 )
+from scrapy_freshness.search.asked import AskedTerms
+from scrapy_freshness.search.touched import pack_touched
+from scrapy_freshness.storage.query_rows import add_frequencies
 from scrapy_freshness.storage.store import Store
 
 HOUR = 3600.0
@@ -110,11 +113,23 @@ def news_pages() -> list[PageRecord]:
     return pages
 
 
+def _ask(store: Store, pages: list[PageRecord]) -> None:
+    """Searchers ask for something that is on two pages, and noticed a change of the first."""
+    with store.writing() as connection:
+        add_frequencies(connection, {"rain": 3.0, "tokyo": 1.0})
+    asked = AskedTerms.of(store.load_queries())
+    for record, text in zip(pages, ("rain in tokyo", "rain"), strict=False):
+        record.terms = asked.kept(asked.workload.terms_in(text))
+    pages[0].beliefs = {"page_quality": 0.5}
+    pages[0].touched = pack_touched([NOW - HOUR], np.zeros(1, np.intp), np.array([1]), np.array([0.25]))[0]
+
+
 def fill(url: str) -> None:
     """Put the small web into a database."""
     pages = news_pages()
     minute = int(NOW // 60)
     with Store.open(url) as store:
+        _ask(store, pages)
         store.save(
             "news",
             Batch(

@@ -20,6 +20,8 @@ COMMANDS = {
     "pages": ("pages", "--limit", "99"),
     "show": ("show", SLOW),
     "why": ("why", SLOW),
+    "queries": ("queries", "--spider", "news"),
+    "search": ("search", "rain"),
     "signals": ("signals",),
     "settings": ("settings",),
     "db upgrade": ("db", "upgrade"),

@@ -113,9 +113,9 @@ def test_a_narrow_terminal_gets_two_lines_a_page(freshness: Run, monkeypatch: py
     lines = freshness("pages", "--url", "slow").out.splitlines()
 
     assert lines == [
-        "status · last visit · changes · visits/changes · value · next visit",
+        "status · kind · last visit · changes · visits/changes · value · next visit",
         SLOW,
-        "  active · 2 h ago · every 30 h (15 h–2.5 d) · 12/3 · 230 · in 4.2 h",
+        "  active · page · 2 h ago · every 30 h (15 h–2.5 d) · 12/3 · 230 · in 4.2 h",
     ]
 
 

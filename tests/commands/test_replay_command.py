@@ -90,12 +90,25 @@ def test_there_is_one_object_for_each_trace_budget_and_policy(replay: Replay, tr
     assert (answer.exit_code, answer.err) == (0, "")
 
 
+def test_our_policies_may_spend_the_budget_when_they_like_and_contests_begin_again(
+    replay: Replay, traces: Path
+) -> None:
+    answer = replay(
+        traces / "pages.jsonl.gz",
+        *("--policy", "greedy,fixed", "--budget", "10/day", "--pacing", "price", "--phases", "2", "--json"),
+    )
+
+    assert [row["pacing"] for row in answer.json] == ["price", None]
+    for row in answer.json:
+        assert 190 < row["fetches"] < 204, "one of two contests begins half a day later"
+
+
 def test_who_only_promises_says_nothing_else(replay: Replay, traces: Path) -> None:
     (row,) = replay(traces / "hubs.jsonl.zst", "--policy", "optimum", "--budget", "20/day", "--json").json
 
     assert 0 < row["freshness"] < 1
     assert {key for key in row if row[key] is None} == {
-        "fetches",
+        *("fetches", "pacing"),
         *(MEASURES | OF_LINKS) - {"freshness"},
         *(f"freshness_{each}" for each in ("stderr", "diff_stderr")),
         *(f"profit_{each}" for each in ("stderr", "diff", "diff_stderr")),
@@ -315,6 +328,7 @@ def refusal(answer: Answer) -> str:
         ({"--warm-up": "1"}, "--warm-up must not be '1': write a number from 0 to below 1"),
         ({"--warm-up": "-0.1"}, "--warm-up must not be '-0.1'"),
         ({"--warm-up": "half"}, "--warm-up must not be 'half'"),
+        ({"--phases": "0"}, "--phases must not be '0': write a whole number from 1 to 100"),
         ({"--plot": "figure.pdf"}, "--plot draws .png and .svg files, which 'figure.pdf' is not"),
         ({"--plot": "/nowhere/figure.png"}, "--plot cannot write /nowhere/figure.png: there is no such"),
         ({"--path": "*.txt"}, "--path tells which files of a repository are meant"),

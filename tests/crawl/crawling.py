@@ -127,7 +127,7 @@ class RunningCrawl:
     def __init__(self, process: BaseProcess, folder: Path, database_url: str) -> None:
         self.process = process
         self._folder = folder
-        self._database_url = database_url
+        self.database_url = database_url
 
     @property
     def pid(self) -> int:
@@ -178,7 +178,7 @@ class RunningCrawl:
             log=self.log(),
             stats=json.loads(stats.read_text()) if stats.exists() else {},
             items=[json.loads(line) for line in lines if line.endswith("}")],
-            database_url=self._database_url,
+            database_url=self.database_url,
         )
 
 

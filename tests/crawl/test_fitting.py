@@ -26,7 +26,7 @@ class Mine(TfIdf):
 
 def filled(store: Store) -> tuple[AskedTerms, list[str]]:
     rng = np.random.default_rng(3)
-    with store._writing() as connection:
+    with store.writing() as connection:
         add_frequencies(connection, {word: 1.0 + len(word) for word in WORDS})
     asked = AskedTerms.of(store.load_queries())
     texts = [" ".join(rng.choice(WORDS, rng.integers(0, 40))) for _ in range(150)]

@@ -10,6 +10,7 @@ from site_under_test import Answer, Page, Site, html
 from scrapy_freshness.config import POLICY_NAMES
 from scrapy_freshness.estimation.polls import poll_columns
 from scrapy_freshness.storage.importance_rows import ImportanceRule, give_importances
+from scrapy_freshness.storage.live_reports import freshness_history
 from scrapy_freshness.storage.store import Store
 
 POLICIES = [name.replace("-J", "-2") for name in POLICY_NAMES if not name.startswith("echo")]
@@ -79,6 +80,9 @@ def test_sources_are_polled_for_new_pages_which_are_fetched(site: Site, tmp_path
 
     with done.store() as store:
         records = {each.url: each for each in store.load_records(range(1, 500))}
+        minutes = freshness_history(store, "hub", 0.0, 1)
+    assert minutes
+    assert all(0 <= share <= 1 for each in minutes for share in (each.freshness, each.uniform_freshness))
     record = records[site.url("/hub")]
     shown = [records[site.url(f"/{number}")] for number in range(polls - 3)]
     # What the first poll shows need not be new; what is found after an importance was given has it.
@@ -89,6 +93,9 @@ def test_sources_are_polled_for_new_pages_which_are_fetched(site: Site, tmp_path
     assert found.sum() > 0 < seconds.min()
     assert record.beliefs["link_rate"] > 0.1
     assert record.beliefs["decay"] == pytest.approx(1 / 60)
+    if policy == "holistic":  # each post is still there at the next three polls
+        assert record.beliefs["young_links"] > 1
+        assert record.beliefs["leaving"] < 0.1
 
 
 def test_links_to_pages_are_counted_once(site: Site, tmp_path: Path) -> None:

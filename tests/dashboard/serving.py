@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import uvicorn
 from lively_web import NOW
@@ -16,13 +17,18 @@ from scrapy_freshness.storage.store import Store
 
 
 @contextmanager
-def served(database_url: str, door: Door | None = None) -> Iterator[tuple[str, ManualClock]]:
+def served(
+    database_url: str, door: Door | None = None, *, may_act: bool = False
+) -> Iterator[tuple[str, ManualClock]]:
     """The address of a dashboard over a database, and its clock."""
+    open_store = partial(Store.open, database_url, create=False) if may_act else None
     clock = ManualClock(NOW)
     listening = socket.create_server(("127.0.0.1", 0))
     with Store.open_readonly(database_url) as store, listening:
-        app = new_app(store, Config(database_url=database_url), clock, door or Door("127.0.0.1"))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=1))
+        config = Config(database_url=database_url)
+        app = new_app(store, config, clock, door or Door("127.0.0.1"), open_store)
+        quiet = uvicorn.Config(app, log_level="critical", server_header=False, timeout_graceful_shutdown=1)
+        server = uvicorn.Server(quiet)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

@@ -10,6 +10,7 @@ from clicked_web import START, WEEK, click_table, fill, number_of
 from sqlalchemy import select
 
 from scrapy_freshness.clock import ManualClock
+from scrapy_freshness.errors import StorageError
 from scrapy_freshness.imports import click_sink
 from scrapy_freshness.imports import stream as streams
 from scrapy_freshness.imports.access_log import AccessLog
@@ -149,6 +150,36 @@ def test_an_import_that_is_killed_again_and_again_has_the_same_sums(
     (progress,) = store.load_imports("clicks")
     assert (progress.lines, progress.position) == (whole.lines, log.stat().st_size)
     assert progress.counts == whole.progress.counts
+
+
+def test_two_imports_of_a_file_at_once_do_not_count_it_twice(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 4096)
+    monkeypatch.setattr(click_sink, "_ENOUGH_CLICKS", 100)
+    log = tmp_path / "access.log"
+    log.write_bytes(log_of(1000))
+    fill(store)
+
+    class Overtaken(ClickSink):
+        """Another process imports the file when this one is about to write for the first or second time."""
+
+        saves = 0
+        when = 1
+
+        def save(self, progress: ImportProgress) -> None:
+            self.saves += 1
+            if self.saves == self.when:
+                import_clicks(store, log)
+            super().save(progress)
+
+    for when in (1, 2):
+        log.write_bytes(log_of(1000 * when))
+        sink = Overtaken(store, number_of)
+        sink.when = when
+        with pytest.raises(StorageError, match=r"access\.log is being imported by another process"):
+            import_clicks(store, log, sink)
+    assert sum(progress.lines for progress in store.load_imports("clicks")) == 3000
 
 
 def test_spans_are_merged_and_do_not_become_many(monkeypatch: pytest.MonkeyPatch) -> None:

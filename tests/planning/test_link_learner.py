@@ -5,6 +5,7 @@ import pytest
 
 from scrapy_freshness.estimation.change_rate import PriorPoints
 from scrapy_freshness.estimation.polls import extended_polls
+from scrapy_freshness.estimation.stays import counted_stays
 from scrapy_freshness.model import PageKind, PageRecord
 from scrapy_freshness.planning.learners import ESTIMATORS
 from scrapy_freshness.planning.link_learner import LinkLearner
@@ -92,3 +93,27 @@ def test_a_page_that_is_no_source_has_no_links() -> None:
 
     assert learner.prior(page)["link_rate"] == learner.prior(page)["profit"] == 0
     assert learner.learn([page])["link_rate"].tolist() == [0]
+
+
+def test_a_page_that_becomes_a_source_is_believed_to_be_like_others() -> None:
+    learner = LinkLearner(ESTIMATORS["mle"](PriorPoints(), False), profit=3.0, decay=0.5)
+    page = PageRecord(page_id=1, fingerprint=1, url="http://a.example/", host="a.example")
+    page.beliefs = {name: float(values[0]) for name, values in learner.learn([page]).items()}
+    page.kind = PageKind.SOURCE
+    found = learner.learn([page])
+
+    assert (found["profit"][0], found["decay"][0]) == (3.0, 0.5)
+    assert found["link_rate"][0] > 0
+
+
+def test_links_that_leave_are_learned_of_and_made_up_for() -> None:
+    plain, wise = new_learner(), LinkLearner(ESTIMATORS["mle"](PriorPoints(), False), with_leaving=True)
+    one, other = source(1), source(1)
+    for _ in range(20):
+        other.beliefs |= counted_stays(other.beliefs, young=4, left=2, seconds=HOUR)
+        seen, true = polled(plain, one, links=4), polled(wise, other, links=4)
+
+    assert "leaving" not in one.beliefs
+    assert other.beliefs["leaving"] * HOUR == pytest.approx(np.log(2), rel=0.05)
+    assert true == pytest.approx(seen * np.log(2) / 0.5, rel=0.05), "half of them were missed on average"
+    assert wise.prior(source(2))["link_rate"] > plain.prior(source(2))["link_rate"]

@@ -41,6 +41,9 @@ class Told:
     def deaf_seconds(self, host: str) -> tuple[float, ...]:
         return (0.0,) * 4
 
+    def rhythm_of(self, host: str) -> None:
+        return None
+
     def take_groups(self) -> dict[str, bytes]:
         return {}
 

@@ -1,5 +1,6 @@
 """Sources of signals and the log of signals, on both databases."""
 
+import numpy as np
 from samples import page, visit
 from sqlalchemy import text
 
@@ -148,3 +149,46 @@ def test_signals_are_pruned_and_forgotten_with_visits_and_pages(store: Store) ->
     assert rows(store, "v_signals") == []
     assert store.load_sources("quotes") == []
     assert set(strays(store).values()) == {0}
+
+
+def test_what_is_counted_as_it_is_written_is_what_the_log_has(store: Store) -> None:
+    rng = np.random.default_rng(5)
+    store.save("quotes", Batch(pages=[page(number, host=f"{number % 3}.example") for number in range(1, 10)]))
+    for hour in range(12):
+        heard = rng.integers(1, 10, 6).tolist()
+        seen = set(rng.integers(1, 10, 4).tolist())
+        store.save(
+            "quotes",
+            Batch(
+                signals=[
+                    SignalRecord(
+                        page_id=number,
+                        source=SignalSource(int(rng.integers(0, 4))),
+                        told_by=None,
+                        heard_at=hour + float(rng.random()),
+                        claimed_at=None,
+                    )
+                    for number in heard
+                ],
+                visits=[
+                    visit(number, hour + 0.5, Outcome(int(rng.integers(0, 4))), answers_signals=True)
+                    for number in seen
+                ],
+            ),
+        )
+    log = text("""
+        SELECT host, source, count(*), count(answered_at), coalesce(sum(changed), 0) FROM v_signals
+        GROUP BY host, source ORDER BY host, source
+    """)
+    with store.reading() as connection:
+        logged = [tuple(row) for row in connection.execute(log)]
+    counted = [
+        (each.host, each.source.name.lower(), each.heard, each.answered, each.confirmed)
+        for each in signal_counts(store)
+    ]
+
+    assert sorted(counted) == logged
+    store.adopt("quotes", "sayings")
+    assert [each.spider for each in signal_counts(store)] == ["sayings"] * len(counted)
+    store.forget(host="0.example")
+    assert {each.host for each in signal_counts(store)} == {"1.example", "2.example"}
