@@ -201,7 +201,7 @@ def print_freshness(results: Results) -> bool:
                 for heard, not_heard in zip(results[manner, policy], deaf, strict=True)
             ]
             error = stdev(gains) / len(gains) ** 0.5 if len(gains) > 1 else float("nan")
-            is_good = mean(gains) > (2 * error if manner in TELLING else -2 * error) or len(gains) == 1
+            is_good = mean(gains) >= (2 * error if manner in TELLING else -2 * error) or len(gains) == 1
             passes &= is_good
             row += f"{mean(gains):>+20.4f} ({error:.4f}) {'PASS' if is_good else 'FAIL'}"
         print(row)
