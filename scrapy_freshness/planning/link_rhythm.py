@@ -5,9 +5,7 @@ and to what is believed of these hours. Compared with what the source's own rate
 gives the relative intensity :math:`\rho_b` of each hour. A host without enough links, or whose hours do not
 differ by more than chance, has no rhythm.
 
-A source with link rate :math:`\lambda` has shown :math:`\lambda\int\rho` new links since its last poll. On
-recorded hubs, polls by this found .4 to 1.9 % more of all profit than polls by the rate alone, at 12 to 96
-fetches a day and with everything learned (`scrapy freshness replay --learn`, seven hubs).
+A source with link rate :math:`\lambda` has shown :math:`\lambda\int\rho` new links since its last poll.
 """
 
 import struct
