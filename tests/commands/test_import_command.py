@@ -59,7 +59,10 @@ def test_clicks_are_told_and_believed(freshness: Callable[..., Answer], web_url:
     csv.write_text("http://a.example/*,2\n")
     given = freshness("import", "importance", str(csv), "--json").json
     assert (given["others"], importances(web_url)[FAST]) == (6, 2.0)
-    found = set(paths(answer.json)) | set(paths(given))
+    words = tmp_path / "queries.txt"
+    words.write_text("fresh news\n")
+    asked = freshness("import", "queries", str(words), "--json").json
+    found = set().union(*map(paths, (answer.json, given, asked)))
     assert {path for path in found if not ancestors(path) & documented("import")} == set()
     assert documented("import") - set().union(*map(ancestors, found)) == set()
 

@@ -41,7 +41,7 @@ def test_what_is_imported_reaches_a_crawl_that_runs(
     config = Config(database_url=sqlite_url)
     with Store.open(sqlite_url) as store:
         store.save("news", Batch(pages=[page(1), page(2), page(3, kind=PageKind.SOURCE)]))
-        planner = new_planner(config, upkeep_of(config))
+        planner = new_planner(config, upkeep_of(config), lambda pages: None)
         planner.load(store.load_pages("news"), 4, 0.0)
         planner.start(0.0)
         lessons = Lessons(config, "news", planner, at_once)
@@ -79,7 +79,7 @@ def test_what_is_imported_reaches_a_crawl_that_runs(
 
 def test_a_database_that_fails_is_asked_again(sqlite_url: str, caplog: pytest.LogCaptureFixture) -> None:
     config = Config(database_url=sqlite_url)
-    planner = new_planner(config, upkeep_of(config))
+    planner = new_planner(config, upkeep_of(config), lambda pages: None)
     lessons = Lessons(config, "news", planner, at_once)
     lessons.ask(0.0)
     lessons.ask(60.0)
