@@ -104,7 +104,7 @@ class AnnouncedWeb:
         known = {self._number_of[url]: at for url, at in said if url in self._number_of}
         if not known:
             return 0, 0.0
-        rows = np.array([self._planner.row_of(number) for number in known])
+        rows = np.array([self._planner.known.row_of(number) for number in known])
         claims = np.array([np.nan if at is None else at for at in known.values()])
         heard = self._planner.news.hear(rows, claims, now, SignalSource.SITEMAP)
         return len(heard.rows), heard.worth

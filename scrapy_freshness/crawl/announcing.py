@@ -175,7 +175,7 @@ class Announcements:
                 self._note(row, source, told_by, now, known[row])
 
     def _note(self, row: int, source: SignalSource, told_by: int | None, now: float, claimed: float) -> None:
-        page_id = self._planner.page_id_of(row)
+        page_id = self._planner.known.page_id_of(row)
         self._waiting.add(page_id)
         self._log.append(
             SignalRecord(
@@ -189,7 +189,7 @@ class Announcements:
 
     def _row_of(self, url: str) -> int | None:
         try:
-            return self._planner.row_of(self._fingerprint(Request(url)))
+            return self._planner.known.row_of(self._fingerprint(Request(url)))
         except ValueError:  # Scrapy is stricter than the readers of sources
             return None
 
@@ -199,10 +199,10 @@ class Announcements:
             request = self.unasked.request_for(url) if self.unasked else None
         except ValueError:
             return None
-        if request is None or self._planner.row_of(self._fingerprint(request)) is not None:
+        if request is None or self._planner.known.row_of(self._fingerprint(request)) is not None:
             return None
         record = self._discover(request, self._beliefs_of_links(source))
-        return None if record is None else self._planner.row_of(record.fingerprint)
+        return None if record is None else self._planner.known.row_of(record.fingerprint)
 
 
 async def next_turn() -> None:

@@ -216,8 +216,8 @@ class FreshnessDownloaderMiddleware:
         if page.target is None or page.visit.record.status is not PageStatus.MOVED:
             return False
         planner = self._freshness.planner
-        row = planner.row_of(page.target.fingerprint)
-        return row is not None and planner.status_of(row) in (PageStatus.NEW, PageStatus.ACTIVE)
+        row = planner.known.row_of(page.target.fingerprint)
+        return row is not None and planner.known.status_of(row) in (PageStatus.NEW, PageStatus.ACTIVE)
 
     def _target(self, request: Request, record: PageRecord) -> PageRecord | None:
         """The page at the end of a permanent redirect, None if it is not to be tracked."""

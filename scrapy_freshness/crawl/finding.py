@@ -106,7 +106,7 @@ class SourceFinder:
         n_new = 0
         for url, claimed_at in sitemaps:
             row = self._row_of(url)
-            if row is not None and self._planner.is_polled(row):
+            if row is not None and self._planner.known.is_polled(row):
                 claims = np.array([np.nan if claimed_at is None else claimed_at])
                 self._planner.news.hear(np.array([row]), claims, now, SignalSource.SITEMAP)
             elif index.depth < _DEEPEST:
@@ -136,7 +136,7 @@ class SourceFinder:
             return None
         # Whoever names a source on another host lets it speak for his own (sitemaps.org, cross submits).
         hosts = {*(parent.hosts if parent else ()), host_of(named_by) or host} - {host}
-        row = self._planner.row_of(self._fingerprint(request))
+        row = self._planner.known.row_of(self._fingerprint(request))
         if row is not None:
             self._vouch(row, hosts)
             return None
@@ -165,7 +165,7 @@ class SourceFinder:
         """Try the next of the paths at which a server may have a sitemap, unless one is known."""
         if self._known.has_sitemap(host_of(server) or ""):
             return
-        trials = self._planner.count_pages(host) // _PAGES_PER_TRIAL
+        trials = self._planner.known.count_pages(host) // _PAGES_PER_TRIAL
         for url in usual_sitemaps(server)[:trials]:
             if self._row_of(url) is None:
                 self.add(url, PageKind.SITEMAP, found="usual")
@@ -173,13 +173,13 @@ class SourceFinder:
 
     def _row_of(self, url: str) -> int | None:
         try:
-            return self._planner.row_of(self._fingerprint(Request(url)))
+            return self._planner.known.row_of(self._fingerprint(Request(url)))
         except ValueError:
             return None
 
     def _vouch(self, row: int, hosts: set[str]) -> None:
         """Somebody else names a source that is known."""
-        source = self._known.get(self._planner.page_id_of(row))
+        source = self._known.get(self._planner.known.page_id_of(row))
         if source is not None and not hosts <= set(source.hosts):
             source.hosts = tuple(sorted({*source.hosts, *hosts}))
             self._known.note(source)

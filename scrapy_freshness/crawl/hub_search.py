@@ -99,8 +99,8 @@ class HubSearch:
 
     def look_around(self, now: float) -> None:
         """Look at hubs whose time has come, whatever a visit is worth: retired ones, and main pages."""
-        for row in self._planner.rows_of(due_hubs(self._known, now)[:_MOST_LOOKS]):
-            self._planner.visit_next(row, now)
+        for row in self._planner.known.rows_of(due_hubs(self._known, now)[:_MOST_LOOKS]):
+            self._planner.wished.visit_next(row, now)
 
     async def look_at(self, root: HubRecord, links: list[Shown], now: float) -> HubRecord:
         """Look for hubs among the links of a main page; returns what is known of that page."""
@@ -144,11 +144,11 @@ class HubSearch:
 
     def follow(self, hub: HubRecord, target: PageRecord, now: float) -> None:
         """A hub has moved for good: where it is now, it is one all the same."""
-        row = self._planner.row_of(target.fingerprint)
+        row = self._planner.known.row_of(target.fingerprint)
         if row is None or site_of(host_of(target.url) or "") != site_of(host_of(hub.url) or ""):
             return
-        page_id = self._planner.page_id_of(row)
-        if page_id not in self._known and not self._planner.is_polled(row):
+        page_id = self._planner.known.page_id_of(row)
+        if page_id not in self._known and not self._planner.known.is_polled(row):
             moved = HubRecord(
                 page_id=page_id,
                 url=target.url,
@@ -159,7 +159,7 @@ class HubSearch:
                 candidates=hub.candidates,
             )
             self._add(moved)
-            self._planner.visit_next(row, now)
+            self._planner.wished.visit_next(row, now)
 
     def _add_root(self, url: str, now: float) -> None:
         """Add a main page, whether it is known as a page or not."""
@@ -178,8 +178,8 @@ class HubSearch:
         host = link.host
         row = self._row_of(link.url)
         if row is not None:
-            page_id = self._planner.page_id_of(row)
-            if page_id in self._known or self._planner.is_polled(row):
+            page_id = self._planner.known.page_id_of(row)
+            if page_id in self._known or self._planner.known.is_polled(row):
                 return
             for record in self._cached([page_id]):
                 history["history"] = max(history["history"], now - record.discovered_at)
@@ -201,19 +201,19 @@ class HubSearch:
         row = self._row_of(hub.url)
         if row is None:
             self._add_new(hub)
-        elif not self._planner.is_polled(row):
-            hub.page_id = self._planner.page_id_of(row)
-            hub.is_unseen = self._planner.is_unasked(row)
+        elif not self._planner.known.is_polled(row):
+            hub.page_id = self._planner.known.page_id_of(row)
+            hub.is_unseen = self._planner.known.is_unasked(row)
             self._add(hub)
-            self._planner.visit_next(row, now)
+            self._planner.wished.visit_next(row, now)
 
     def _look_at_once(self, url: str, root: HubRecord, now: float) -> None:
         """Have a page fetched of which nothing is known: its headers may tell how old it is."""
         record = self._discover(self._unseen_page(url, PageKind.UNASKED, importance=0.0))
         self._looking[record.page_id] = root.url
-        row = self._planner.row_of(record.fingerprint)
+        row = self._planner.known.row_of(record.fingerprint)
         if row is not None:
-            self._planner.visit_next(row, now)
+            self._planner.wished.visit_next(row, now)
 
     def _unseen_page(self, url: str, kind: PageKind, importance: float) -> PageRecord:
         request = Request(url)
@@ -232,13 +232,13 @@ class HubSearch:
         request = self.unasked.request_for(hub.url) if self.unasked else None
         record: PageRecord | None = None
         if request is not None:
-            if self._planner.row_of(self._fingerprint(request)) is not None:
+            if self._planner.known.row_of(self._fingerprint(request)) is not None:
                 return
             request.meta["freshness"] = SOURCE
             record = self._discover_unasked(request, {})
         if record is None:
             hub.is_unseen = True
-            importance = self._planner.usual_importance(PageKind.SOURCE)
+            importance = self._planner.policy.usual_importance(PageKind.SOURCE)
             record = self._discover(self._unseen_page(hub.url, PageKind.SOURCE, importance))
         hub.page_id = record.page_id
         self._add(hub)
@@ -257,7 +257,7 @@ class HubSearch:
 
     def _row_of(self, url: str) -> int | None:
         try:
-            return self._planner.row_of(self._fingerprint(Request(url)))
+            return self._planner.known.row_of(self._fingerprint(Request(url)))
         except ValueError:
             return None
 

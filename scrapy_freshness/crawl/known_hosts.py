@@ -27,7 +27,7 @@ class KnownHosts:
 
     def row_of(self, url: str) -> int | None:
         """Row of the page with this URL, None if there is none."""
-        return self._planner.row_of(self._fingerprint(Request(url)))
+        return self._planner.known.row_of(self._fingerprint(Request(url)))
 
     def is_known(self, host: str, urls: Iterable[str] = ()) -> bool:
         """Whether a host has pages; *urls* are some addresses on it, of which the first few are looked up.
@@ -38,6 +38,6 @@ class KnownHosts:
         if host in self._met:
             return True
         name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
-        if self._planner.knows_host(name) and host in (name, f"[{name}]"):
+        if self._planner.known.knows_host(name) and host in (name, f"[{name}]"):
             return True
         return any(self.row_of(url) is not None for url, _ in zip(urls, range(10), strict=False))

@@ -49,7 +49,7 @@ class NewLinks:
             return None
         try:
             plain = Request(link.url)
-            if self._planner.row_of(self._fingerprint(plain)) is not None:
+            if self._planner.known.row_of(self._fingerprint(plain)) is not None:
                 return 0
             request = self.unasked.request_for(link.url)
         except ValueError:
@@ -57,7 +57,7 @@ class NewLinks:
         beliefs = self._planner.beliefs_of_links(hub)
         if request is None:
             return 1 if self._keep_without_callback(plain, hub, beliefs) else None
-        if self._planner.row_of(self._fingerprint(request)) is not None:
+        if self._planner.known.row_of(self._fingerprint(request)) is not None:
             return 0
         if self._discover_unasked(request, beliefs, showed_first(hub)) is None:
             return None

@@ -163,9 +163,9 @@ class Pings:
     def _deliver(self, push: Push) -> None:
         """Use what a hub has sent: as the page, as a poll of the feed, or as a hint that it has changed."""
         row = self.hosts.row_of(push.url)
-        is_poll = row is not None and bool(push.body) and self._planner.is_polled(row)
+        is_poll = row is not None and bool(push.body) and self._planner.known.is_polled(row)
         if is_page(push) or is_poll:
-            if row is not None and self._planner.visit_next(row, push.at):
+            if row is not None and self._planner.wished.visit_next(row, push.at):
                 self.pushed.keep(self._fingerprint(Request(push.url)), push)
                 self._wake()
             return

@@ -282,11 +282,13 @@ class FreshnessScheduler(BaseScheduler):
     def _track(self, request: Request) -> bool:
         now = self._freshness.clock.now()
         fingerprint = self._freshness.fingerprint(request)
-        row = self._planner.row_of(fingerprint)
+        row = self._planner.known.row_of(fingerprint)
         is_link = self._asking is not None and self._is_link(self._asking, fingerprint)
         if is_link and row is not None:
-            self._freshness.journal.count_link(self._planner.page_id_of(row))
-        asked_for = row is None or request.dont_filter or self._planner.status_of(row) is PageStatus.SUSPENDED
+            self._freshness.journal.count_link(self._planner.known.page_id_of(row))
+        asked_for = (
+            row is None or request.dont_filter or self._planner.known.status_of(row) is PageStatus.SUSPENDED
+        )
         asked_for = asked_for or (row is not None and self._is_unseen(row))
         if not asked_for:
             self._stats.inc_value("freshness/known_filtered")
@@ -304,8 +306,8 @@ class FreshnessScheduler(BaseScheduler):
             request.meta.pop(key, None)  # copied, too: this is another journey
         self._originals.keep(fingerprint, request)
         if row is not None:
-            self._freshness.hubs.show(self._planner.page_id_of(row))
-            self._planner.ask_for(row, described)
+            self._freshness.hubs.show(self._planner.known.page_id_of(row))
+            self._planner.wished.ask_for(row, described)
         else:
             self._discover(request, fingerprint, described, now, in_links=int(is_link))
         return True
@@ -337,7 +339,7 @@ class FreshnessScheduler(BaseScheduler):
             request=described,
             kind=kind_of(request),
             priority=request.priority,
-            importance=self._planner.usual_importance(kind_of(request)),
+            importance=self._planner.policy.usual_importance(kind_of(request)),
             beliefs=inherited,
             found_on=found_on,
             in_links=in_links,
@@ -348,9 +350,9 @@ class FreshnessScheduler(BaseScheduler):
     def _is_unseen(self, row: int) -> bool:
         """Whether a known page has been fetched without the spider's knowledge."""
         planner = self._planner
-        if planner.is_polled(row) or planner.is_unasked(row):
+        if planner.known.is_polled(row) or planner.known.is_unasked(row):
             return True
-        return self._freshness.hubs.is_unseen(planner.page_id_of(row))
+        return self._freshness.hubs.is_unseen(planner.known.page_id_of(row))
 
     def _read_ahead(self, now: float) -> None:
         """Get the records of the pages that come next: from memory at once, others from the database."""

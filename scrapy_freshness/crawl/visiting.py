@@ -270,7 +270,7 @@ class Visits:
 
     def _moved(self, page: PageVisit, target: PageRecord, report: Report) -> None:
         """The target of a permanent redirect is a page of its own, which the answer has shown to be there."""
-        row = self._planner.row_of(target.fingerprint)
+        row = self._planner.known.row_of(target.fingerprint)
         if row is None:
             self._planner.first_seen(target, replace(report, outcome=Outcome.FIRST))
         elif page.visit.record.status is not PageStatus.MOVED:  # or two might wake each other for ever

@@ -106,7 +106,7 @@ class Vitals:
             "freshness": self.assessed.freshness if self.assessed else None,
             "uniform_freshness": self.assessed.uniform_freshness if self.assessed else None,
             "pages": {
-                status.name.lower(): count for status, count in self._planner.pages_by_status().items()
+                status.name.lower(): count for status, count in self._planner.known.pages_by_status().items()
             },
             "fetches": {"minute": minute, "run": _family(stats, "freshness/fetches/")},
             "fetches_per_second": sum(minute.values()) / span,

@@ -83,15 +83,15 @@ class Wishes:
             self._forget(forget)
 
     def _take_page(self, wish: Wish) -> None:
-        row = None if wish.fingerprint is None else self._planner.row_of(wish.fingerprint)
+        row = None if wish.fingerprint is None else self._planner.known.row_of(wish.fingerprint)
         if row is None or wish.page_id is None:
             self._grant(wish.wish_id, "unknown")
             return
         now = self._clock.now()
         if wish.kind is WishKind.PIN:
-            self._planner.pin(row, wish.seconds, now)
+            self._planner.wished.pin(row, wish.seconds, now)
             self._grant(wish.wish_id, "loose" if wish.seconds is None else "pinned")
-        elif self._planner.visit_next(row, now):
+        elif self._planner.wished.visit_next(row, now):
             self._visits.setdefault(wish.page_id, []).append((wish.wish_id, now))
         else:
             self._grant(wish.wish_id, "suspended")
@@ -101,11 +101,12 @@ class Wishes:
         now = self._clock.now()
         self._planner.settle(now)
         self._note_updates()
+        known = self._planner.known
         for wish in wishes:
-            rows = self._planner.rows_of_host(wish.what) if wish.page_id is None else []
-            if wish.fingerprint is not None and (row := self._planner.row_of(wish.fingerprint)) is not None:
+            rows = known.rows_of_host(wish.what) if wish.page_id is None else []
+            if wish.fingerprint is not None and (row := known.row_of(wish.fingerprint)) is not None:
                 rows = [row]
-            page_ids = [self._planner.page_id_of(row) for row in rows]
+            page_ids = [known.page_id_of(row) for row in rows]
             for row in rows:
                 self._planner.forget(row)
             for page_id in page_ids:

@@ -61,11 +61,13 @@ class News:
         self._n_waiting = 0
         self._unsure = 0  #: signals since the last one that was nearly sure
 
-    def signal(self, rows: Rows, now: float, sources: Rows | SignalSource) -> None:
-        """Tell pages that they may have changed, if the policy listens; see `Planner.signal`.
+    def signal(self, rows: Rows, now: float, sources: Rows | SignalSource = SignalSource.SITEMAP) -> None:
+        """Signals of some sources say that pages may have changed; a row that is named twice got two.
 
-        Where none are nearly sure, they wait for each other until pages are chosen or one of theirs has been
-        visited: before that, they make no difference.
+        A signal that comes shortly after a visit announces, as a rule, what the visit has seen: it does not
+        count. One that is nearly sure does not wait until the pages are visited that were chosen before it
+        came. Where none are nearly sure, they wait for each other until pages are chosen or one of theirs has
+        been visited: before that, they make no difference.
         """
         if not self._table.listens:
             return

@@ -14,22 +14,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scrapy_freshness.model import (
-    UNSEEN,
-    PageColumns,
-    PageKind,
-    PageRecord,
-    PageStatus,
-    SignalSource,
-    VisitRecord,
-)
+from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, VisitRecord
 from scrapy_freshness.planning.assessment import Assessment, assessment_of
 from scrapy_freshness.planning.books import Books
-from scrapy_freshness.planning.fingerprints import FingerprintIndex
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.known_pages import KnownPages
 from scrapy_freshness.planning.learner import Learner
 from scrapy_freshness.planning.link_learner import inherited_beliefs
 from scrapy_freshness.planning.news import News
@@ -41,11 +32,11 @@ from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.planning.told import Told
 from scrapy_freshness.planning.visited import BeforeLearning, VisitedPages
-from scrapy_freshness.planning.visits import Report, Upkeep, Visit, renewed_record
+from scrapy_freshness.planning.visits import Report, Upkeep, Visit
+from scrapy_freshness.planning.wished import WishedPages
 from scrapy_freshness.value.pins import WithPins
 from scrapy_freshness.value.polls import WithPolls
 
-_UNASKED = int(PageKind.UNASKED)
 #: A page of which nothing is known but that it exists.
 UNKNOWN_PAGE = PageRecord(page_id=0, fingerprint=0, url="", host="")
 
@@ -70,7 +61,7 @@ class Planner:
         self._crawls_per_second = crawls_per_second
         self._min_interval = min_interval
         self._table = PageTable(policy.model.needs)
-        self._index = FingerprintIndex()
+        self.known = KnownPages(self._table)
         self._model = WithPins(WithPolls(policy.model))
         self._frontier = Frontier(self._table, self._model, policy.pacing.floor, min_interval)
         self._prices = Prices(policy, self._table, self._frontier, crawls_per_second=crawls_per_second)
@@ -95,11 +86,8 @@ class Planner:
             look_again=self.look_again,
         )
         self.told = Told(self._table, self._frontier, learner)
-        self._renewed: dict[int, str | None] = {}  #: row -> request that replaces the stored one
-        self._forgotten: set[int] = set()  #: rows of pages whose records are gone
         self._open: dict[int, Visit] = {}  #: row -> visit
-        self._once_more: set[int] = set()  #: rows to visit again when their visits have ended
-        self._asked: set[int] = set()  #: rows to visit next, even if pages of their host wait already
+        self.wished = WishedPages(self._table, self._frontier, self._stock, self._open, settle=self.settle)
         self._next_page_id = 1
         self._expected_pages = 1
         self._once = False
@@ -122,12 +110,6 @@ class Planner:
         """How many pages are chosen and wait for their visits."""
         return len(self._stock)
 
-    def pages_by_status(self) -> dict[PageStatus, int]:
-        """How many pages stand where; those that were forgotten are suspended."""
-        counts = np.bincount(self._table.status[: len(self._table)], minlength=len(PageStatus)).tolist()
-        counts[PageStatus.SUSPENDED] -= len(self._forgotten)
-        return dict(zip(PageStatus, counts, strict=True))
-
     def load(
         self, pages: PageColumns, next_page_id: int, now: float, groups: Mapping[str, bytes] | None = None
     ) -> int:
@@ -138,7 +120,7 @@ class Planner:
         self._learner.restore(groups or {})
         self.expect_pages(len(pages.page_id))
         in_future = self._table.load(pages, now, self._learner.prior(UNKNOWN_PAGE))
-        self._index.fill(pages.fingerprint)
+        self.known.fill(pages.fingerprint)
         self._next_page_id = next_page_id
         return in_future
 
@@ -161,61 +143,11 @@ class Planner:
             )
         self._frontier.start(price, now, floor=price if once else self.policy.pacing.floor)
 
-    def row_of(self, fingerprint: int) -> int | None:
-        """Row of a known page, None if the page is not known."""
-        row = self._index.get(fingerprint)
-        return None if row in self._forgotten else row
-
-    def rows_of(self, page_ids: Iterable[int]) -> list[int]:
-        """Rows of known pages, in any order; those of pages that are forgotten are left out."""
-        wanted = np.array(list(page_ids), np.int64)
-        if not len(wanted):
-            return []
-        rows = np.flatnonzero(np.isin(self._table.page_id[: len(self._table)], wanted))
-        return [row for row in rows.tolist() if row not in self._forgotten]
-
-    def status_of(self, row: int) -> PageStatus:
-        """Where a known page stands."""
-        return PageStatus(int(self._table.status[row]))
-
-    def page_id_of(self, row: int) -> int:
-        """Id of a known page."""
-        return int(self._table.page_id[row])
-
-    def is_polled(self, row: int) -> bool:
-        """Whether a known page is fetched for what it says about others."""
-        return PageKind(int(self._table.kind[row])).is_polled
-
-    def is_unasked(self, row: int) -> bool:
-        """Whether a known page is fetched although no callback takes it."""
-        return int(self._table.kind[row]) == _UNASKED
-
-    def usual_importance(self, kind: PageKind) -> float:
-        """What the content of a page counts if nothing is known: nothing if it is fetched for its links only.
-
-        To a policy that does not value links, a source is a page like others.
-        """
-        return 0.0 if kind is PageKind.SOURCE and "link_rate" in self.policy.model.needs else 1.0
-
     def beliefs_of_links(self, source: PageRecord) -> dict[str, float]:
         """Profit and decay of pages that a source shows, whatever it was; none if the policy has none."""
         if source.kind is not PageKind.SOURCE:
             source = replace(source, kind=PageKind.SOURCE, beliefs={})
         return inherited_beliefs(replace(source, beliefs=dict(self._learner.prior(source))))
-
-    def count_pages(self, host: str) -> int:
-        """How many pages of a host are known."""
-        numbers = self._table.host_numbers([host])
-        return int(np.count_nonzero(self._table.host[: len(self._table)] == numbers[0])) if numbers else 0
-
-    def knows_host(self, host: str) -> bool:
-        """Whether there are pages of a host (a download slot)."""
-        return bool(self._table.host_numbers([host]))
-
-    def last_visit_of(self, row: int) -> float | None:
-        """When a known page was seen last, None if never."""
-        at = float(self._table.last_visit[row])
-        return None if np.isnan(at) else at
 
     def discover(self, page: PageRecord, now: float) -> PageRecord:
         """Add a page that is not known yet; returns its record with the page id that it got."""
@@ -232,69 +164,23 @@ class Planner:
         self._table.wake[row] = np.inf  # until its visit is settled
         self._close(row, record, report)
 
-    def ask_for(self, row: int, request: str | None) -> None:
-        """Visit a known page next, with a request that replaces the one it is stored with.
-
-        A page whose visit is under way is not visited once more, but later with the new request; except if
-        the spider does not get to see it by that visit.
-        """
-        self._renewed[row] = request
-        if row in self._open and self._open[row].record.request == UNSEEN:
-            self._once_more.add(row)
-        if not self._table.taken[row]:
-            self._stock.put(row, float("inf"))
-
-    def visit_next(self, row: int, now: float) -> bool:
-        """Visit a known page next, whatever it is worth; False if nobody can process it.
-
-        A page whose visit is under way is visited once more: that may have seen it as it was before.
-        """
-        if self.status_of(row) is PageStatus.SUSPENDED:
-            return False
-        if row in self._open:
-            self._once_more.add(row)
-            return True
-        if self._table.taken[row]:
-            self.settle(now)  # its visit may have ended just now
-        if not self._table.taken[row]:
-            self._stock.put(row, float("inf"))
-            self._asked.add(row)
-        return True
-
-    def pin(self, row: int, seconds: float | None, now: float) -> None:
-        """Visit a known page at this interval from now on, whatever it is worth; None: by its value again."""
-        self._table.pin(row, np.nan if seconds is None else seconds)
-        if not (self._table.taken[row] or self._table.resting[row]):
-            self._frontier.release(np.array([row]), now)
-
     def forget(self, row: int) -> None:
         """Know nothing of a page any more; what its visit under way sees is not learned."""
-        self._forgotten.add(row)
-        self._renewed.pop(row, None)
-        self._asked.discard(row)
-        self._once_more.discard(row)
+        self.known.forget(row)
+        self.wished.forget(row)
         self._table.status[row] = PageStatus.SUSPENDED  # and so of no weight in prices
         if not self._table.taken[row]:
             self._frontier.rest(row, np.inf)
 
-    def rows_of_host(self, host: str) -> list[int]:
-        """Rows of all known pages of a host."""
-        numbers = self._table.host_numbers([host])
-        if not numbers:
-            return []
-        rows = np.flatnonzero(self._table.host[: len(self._table)] == numbers[0])
-        return [row for row in rows.tolist() if row not in self._forgotten]
-
     def look_again(self, row: int, now: float) -> None:
         """A page that was gone or had moved has been seen at its place: its next check is due now."""
-        if self.status_of(row) in (PageStatus.GONE, PageStatus.MOVED) and not self._table.taken[row]:
+        if self.known.status_of(row) in (PageStatus.GONE, PageStatus.MOVED) and not self._table.taken[row]:
             self._frontier.rest(row, now)
 
     def wanted(self, now: float) -> list[int]:
         """Ids of pages whose records are needed now, so that visits can go on without waiting."""
         self._rhythmic.follow(now)
-        urgent = self._asked | self._renewed.keys() if self._asked else self._renewed
-        wanted = self._stock.wanted(now, urgent)
+        wanted = self._stock.wanted(now, self.wished.urgent)
         if not wanted and not len(self._stock):
             self._prices.unspent(now)
         return wanted
@@ -310,37 +196,17 @@ class Planner:
         for row in self._stock.give_up(page_ids):
             self._frontier.rest(row, until)
 
-    def signal(
-        self,
-        rows: NDArray[np.intp],
-        now: float,
-        sources: NDArray[np.intp] | SignalSource = SignalSource.SITEMAP,
-    ) -> None:
-        """Signals of some sources say that pages may have changed; a row that is named twice got two.
-
-        A signal that comes shortly after a visit announces, as a rule, what the visit has seen: it does not
-        count. One that is nearly sure does not wait until the pages are visited that were chosen before it
-        came.
-        """
-        self.news.signal(rows, now, sources)
-
     def begin_visit(self, now: float, free_at: FreeAt) -> Visit | None:
         """Open the visit that is worth most among the pages at hand whose hosts are free."""
         page = self._stock.take(now, free_at)
-        while page is not None and page.row in self._forgotten:
+        while page is not None and self.known.is_forgotten(page.row):
             self._frontier.rest(page.row, np.inf)
             page = self._stock.take(now, free_at)
         if page is None:
             return None
-        self._asked.discard(page.row)
-        record = page.record
-        if page.row in self._renewed:
-            renewed = renewed_record(record, self._renewed.pop(page.row))
-            if renewed != record:
-                record = renewed
-                self._books.note(record)
-            self._table.status[page.row], self._table.kind[page.row] = record.status, record.kind
-            self._table.importance[page.row] = record.importance
+        record = self.wished.begin(page.row, page.record)
+        if record is not page.record:
+            self._books.note(record)
         if self._books.is_unfinished(record.page_id):
             record = replace(record, run_callback=False)
         if page.rank > -np.inf:
@@ -369,13 +235,11 @@ class Planner:
             return False
         visit.is_open = False
         del self._open[visit.row]
-        if visit.row in self._forgotten:
+        if self.known.is_forgotten(visit.row):
             self._frontier.rest(visit.row, np.inf)
             return True
         self._close(visit.row, visit.record, report)
-        if visit.row in self._once_more:
-            self._once_more.discard(visit.row)
-            self.visit_next(visit.row, report.at)
+        self.wished.end(visit.row, report.at)
         return True
 
     def abandon(self, visit: Visit, now: float) -> None:
@@ -383,7 +247,7 @@ class Planner:
         if visit.is_open:
             visit.is_open = False
             del self._open[visit.row]
-            if visit.row in self._forgotten:
+            if self.known.is_forgotten(visit.row):
                 self._frontier.rest(visit.row, np.inf)
             else:
                 self._frontier.release(np.array([visit.row]), now)
@@ -452,7 +316,7 @@ class Planner:
         row = self._table.add(record, prior, now)
         del prior["change_rate"]
         record.beliefs = prior  # what a page was found with is known again after a restart
-        self._index.add(record.fingerprint, row)
+        self.known.add(record.fingerprint, row)
         return row, record
 
     def _close(self, row: int, record: PageRecord, report: Report) -> None:
@@ -480,7 +344,7 @@ class Planner:
         self._books.note(after)
         self._table.believe_poll(row, after.beliefs)
         self._frontier.release(np.array([row]), now)
-        if row in self._renewed:
+        if self.wished.is_renewed(row):
             self._stock.put(row, float("inf"))  # the spider has asked for it meanwhile
         elif self._once:
             self._frontier.rest(row, np.inf)

@@ -9,6 +9,7 @@ from typing import Self
 
 from scrapy_freshness.config import Config
 from scrapy_freshness.errors import ConfigError
+from scrapy_freshness.model import PageKind
 from scrapy_freshness.pacing.budget import Budget
 from scrapy_freshness.pacing.contract import Pacing
 from scrapy_freshness.pacing.schedule import polls_price, scheduled_price
@@ -81,6 +82,13 @@ class Policy:
     deaf_seconds: float = 0.0  #: after a visit, signals announce what it has seen and do not count
     options: PolicyOptions = PolicyOptions()  #: what it was made with, for its learner
     solve_price: SolvePrice | None = None  #: what a fetch is worth, if that follows from all sources together
+
+    def usual_importance(self, kind: PageKind) -> float:
+        """What the content of a page counts if nothing is known: nothing if it is fetched for its links only.
+
+        To a policy that does not value links, a source is a page like others.
+        """
+        return 0.0 if kind is PageKind.SOURCE and "link_rate" in self.model.needs else 1.0
 
 
 def _on_budget(model: Callable[[], ValueModel]) -> Callable[[PolicyOptions], tuple[ValueModel, Pacing]]:

@@ -123,7 +123,7 @@ class _Run:
         if len(pages):
             rows = self._row_of[pages]
             is_known = rows >= 0
-            self._planner.signal(rows[is_known], now, sources[is_known])
+            self._planner.news.signal(rows[is_known], now, sources[is_known])
 
     @property
     def next_notice_at(self) -> float:
@@ -204,7 +204,7 @@ class _Run:
         )
 
     def _note_row(self, page: int) -> None:
-        row = self._planner.row_of(page)
+        row = self._planner.known.row_of(page)
         assert row is not None
         self._row_of[page] = row
 

@@ -111,8 +111,8 @@ def test_indexes_are_followed_only_so_deep() -> None:
     for depth in range(1, 6):
         assert source is not None
         depths.append(found.finder.add_children(source, [Said(f"http://a.example/{depth}.xml")], 0.0))
-        row = found.planner.row_of(number_of(Request(f"http://a.example/{depth}.xml")))
-        source = found.known.get(found.planner.page_id_of(row)) if row is not None else source
+        row = found.planner.known.row_of(number_of(Request(f"http://a.example/{depth}.xml")))
+        source = found.known.get(found.planner.known.page_id_of(row)) if row is not None else source
 
     assert depths == [1, 1, 1, 0, 0]
 

@@ -226,7 +226,7 @@ def _signal(
         else:
             continue
         if rng.random() < chance:
-            planner.signal(np.array([rows[page.page_id]]), now, source)
+            planner.news.signal(np.array([rows[page.page_id]]), now, source)
             waiting.add(page.page_id)
             batch.signals.append(
                 SignalRecord(

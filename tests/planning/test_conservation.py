@@ -134,8 +134,8 @@ class PlannerLife(RuleBasedStateMachine):
     @rule(choice=st.integers(0, 9999))
     def ask_for(self, choice: int) -> None:
         row = choice % len(self.planner)
-        if row not in self.planner._forgotten:
-            self.planner.ask_for(row, f"request {choice}")
+        if not self.planner.known.is_forgotten(row):
+            self.planner.wished.ask_for(row, f"request {choice}")
 
     @rule(host=hosts, retry_after=st.sampled_from([None, 20.0]))
     def back_off(self, host: str, retry_after: float | None) -> None:
@@ -179,7 +179,9 @@ class PlannerLife(RuleBasedStateMachine):
                 self.crawl.end(visit, self.now)
         for row, status in enumerate(self.planner._table.status[: len(self.planner)].tolist()):
             may_be = status != PageStatus.SUSPENDED
-            assert row in visited or not may_be or row in self.planner._forgotten, f"page {row} is stuck"
+            assert row in visited or not may_be or self.planner.known.is_forgotten(row), (
+                f"page {row} is stuck"
+            )
 
 
 PlannerLife.TestCase.settings = settings(

@@ -21,8 +21,8 @@ def test_the_life_of_a_page() -> None:
     crawl = Crawl(new_planner())
     (found,) = crawl.discover(new_page(1), now=5.0)
     assert (found.page_id, found.discovered_at, found.status) == (1, 5.0, PageStatus.NEW)
-    assert crawl.planner.row_of(1) == 0
-    assert crawl.planner.row_of(2) is None
+    assert crawl.planner.known.row_of(1) == 0
+    assert crawl.planner.known.row_of(2) is None
 
     visit = crawl.begin(5.0)
     assert visit is not None
@@ -104,7 +104,7 @@ def test_it_goes_on_where_an_earlier_run_ended() -> None:
     (record,) = later.discover(new_page(99), now=20.0)
 
     assert record.page_id == 11
-    assert later.planner.row_of(3) is not None
+    assert later.planner.known.row_of(3) is not None
     assert len(later.planner) == 11
     assert later.visit(20.0) == record.url
 
@@ -134,7 +134,7 @@ def test_an_empty_planner_is_idle_for_ever() -> None:
 def test_a_page_that_is_asked_for_comes_next_with_its_new_request() -> None:
     pages = [known_page(1, importance=100.0), known_page(2, request='{"a": 1}')]
     crawl = Crawl(new_planner()).start(pages, price=0.0)
-    crawl.planner.ask_for(1, '{"a": 2}')
+    crawl.planner.wished.ask_for(1, '{"a": 2}')
 
     visit = crawl.begin(10.0)
 
@@ -151,8 +151,8 @@ def test_a_page_can_be_visited_next_whatever_it_is_worth() -> None:
     for now in (1.0, 2.0, 3.0):
         crawl.visit(now)
 
-    assert crawl.planner.last_visit_of(2) == 3.0
-    assert crawl.planner.visit_next(2, 3.0)
+    assert crawl.planner.known.last_visit_of(2) == 3.0
+    assert crawl.planner.wished.visit_next(2, 3.0)
     assert crawl.visit(3.1) == new_page(3).url
 
 
@@ -161,8 +161,8 @@ def test_a_page_that_is_asked_for_during_its_visit_is_visited_once_more() -> Non
     crawl.discover(new_page(1), new_page(2))
     visit = crawl.begin(1.0)
     assert visit is not None
-    assert crawl.planner.visit_next(visit.row, 1.5)
-    assert crawl.planner.visit_next(visit.row, 1.6)
+    assert crawl.planner.wished.visit_next(visit.row, 1.5)
+    assert crawl.planner.wished.visit_next(visit.row, 1.6)
     crawl.end(visit, 2.0)
 
     assert [crawl.visit(2.1), crawl.visit(2.2)] == [visit.url, new_page(2).url]
@@ -171,12 +171,12 @@ def test_a_page_that_is_asked_for_during_its_visit_is_visited_once_more() -> Non
 def test_a_page_that_nobody_can_process_is_not_visited_next() -> None:
     crawl = Crawl(new_planner())
     crawl.discover(new_page(1))
-    assert crawl.planner.last_visit_of(0) is None
+    assert crawl.planner.known.last_visit_of(0) is None
     visit = crawl.begin(1.0)
     assert visit is not None
     crawl.planner.suspend(visit)
 
-    assert not crawl.planner.visit_next(0, 2.0)
+    assert not crawl.planner.wished.visit_next(0, 2.0)
     assert crawl.begin(2.0) is None
 
 
@@ -184,8 +184,8 @@ def test_hosts_with_pages_are_known() -> None:
     crawl = Crawl(new_planner())
     crawl.discover(new_page(1, host="a.example"))
 
-    assert crawl.planner.knows_host("a.example")
-    assert not crawl.planner.knows_host("b.example")
+    assert crawl.planner.known.knows_host("a.example")
+    assert not crawl.planner.known.knows_host("b.example")
 
 
 @pytest.mark.parametrize("stage", ["chosen", "loading", "ready"])
@@ -194,13 +194,13 @@ def test_a_request_that_comes_while_its_page_is_on_its_way_is_used(stage: str) -
     crawl.discover(new_page(1, request="old"))
     planner = crawl.planner
     if stage == "chosen":
-        planner.ask_for(0, "new")
+        planner.wished.ask_for(0, "new")
     wanted = planner.wanted(1.0)
     if stage == "loading":
-        planner.ask_for(0, "new")
+        planner.wished.ask_for(0, "new")
     planner.supply(wanted, [crawl.records[1]])
     if stage == "ready":
-        planner.ask_for(0, "new")
+        planner.wished.ask_for(0, "new")
 
     visit = planner.begin_visit(1.0, crawl.free_at)
 
@@ -213,7 +213,7 @@ def test_a_request_that_comes_during_the_visit_is_for_the_next_one() -> None:
     crawl.discover(new_page(1, request="old"))
     visit = crawl.begin(1.0)
     assert visit is not None
-    crawl.planner.ask_for(0, "new")
+    crawl.planner.wished.ask_for(0, "new")
     crawl.end(visit, 2.0)
 
     again = crawl.begin(100.0)
@@ -227,14 +227,14 @@ def test_a_page_without_its_callback_waits_until_it_is_asked_for() -> None:
     assert visit is not None
     crawl.planner.suspend(visit)
     crawl.flush(10.0)
-    assert crawl.planner.status_of(0) is crawl.records[1].status is PageStatus.SUSPENDED
+    assert crawl.planner.known.status_of(0) is crawl.records[1].status is PageStatus.SUSPENDED
     assert crawl.begin(1e9) is None
 
-    crawl.planner.ask_for(0, "again")
+    crawl.planner.wished.ask_for(0, "again")
     again = crawl.begin(1e9)
     assert again is not None
     assert (again.record.status, again.record.request) == (PageStatus.ACTIVE, "again")
-    assert crawl.planner.status_of(0) is PageStatus.ACTIVE
+    assert crawl.planner.known.status_of(0) is PageStatus.ACTIVE
 
 
 def test_a_suspended_page_never_fetched_is_new_when_it_is_asked_for() -> None:
@@ -242,7 +242,7 @@ def test_a_suspended_page_never_fetched_is_new_when_it_is_asked_for() -> None:
     crawl = Crawl(new_planner()).start([suspended])
     assert crawl.begin(1e9) is None
 
-    crawl.planner.ask_for(0, None)
+    crawl.planner.wished.ask_for(0, None)
     visit = crawl.begin(1e9)
     assert visit is not None
     assert visit.record.status is PageStatus.NEW
@@ -257,7 +257,7 @@ def test_a_page_that_is_asked_for_is_not_lost_to_a_crowded_host() -> None:
         crawl.read_ahead(50.0)
         assert crawl.planner.begin_visit(50.0, crawl.free_at) is None
 
-    crawl.planner.ask_for(28, "again")
+    crawl.planner.wished.ask_for(28, "again")
     crawl.begin(50.0)
     visit = crawl.begin(100.0)
     assert visit is not None
@@ -289,10 +289,10 @@ def test_a_page_whose_record_is_gone_is_forgotten_and_can_be_found_again() -> No
     crawl.records.clear()
     assert crawl.begin(10.0) is None
     assert crawl.planner.is_idle(1e9)
-    assert crawl.planner.row_of(1) is None
+    assert crawl.planner.known.row_of(1) is None
 
     (record,) = crawl.discover(new_page(1), now=20.0)
-    assert crawl.planner.row_of(1) == 1
+    assert crawl.planner.known.row_of(1) == 1
     assert crawl.visit(20.0) == record.url
 
 
@@ -373,7 +373,7 @@ def test_a_page_that_moved_for_good_makes_way_for_its_target() -> None:
     crawl.planner.first_seen(new_page(2), Report(outcome=Outcome.FIRST, at=2.0))
     crawl.flush(2.0)
 
-    assert crawl.planner.row_of(2) == 1
+    assert crawl.planner.known.row_of(2) == 1
     assert crawl.record(new_page(2).url).visits == 1
     assert [crawl.visit(50.0 + tick) for tick in range(3)] == [new_page(2).url] * 3
 
@@ -420,9 +420,9 @@ def test_the_target_of_a_redirect_can_be_asked_for_at_once() -> None:
     crawl = Crawl(new_planner())
     crawl.discover(*(new_page(number) for number in range(200)))
     crawl.planner.first_seen(new_page(999), Report(outcome=Outcome.FIRST, at=1.0))
-    row = crawl.planner.row_of(999)
+    row = crawl.planner.known.row_of(999)
     assert row is not None
-    crawl.planner.ask_for(row, "again")
+    crawl.planner.wished.ask_for(row, "again")
 
     visits = [crawl.begin(2.0 + tick) for tick in range(210)]
     rows = [visit.row for visit in visits if visit]

@@ -119,7 +119,7 @@ def test_an_index_that_names_a_later_date_has_its_sitemap_polled_soon() -> None:
     crawl.discover(sitemap())
     for now in range(3):
         crawl.visit(float(now))
-    row = crawl.planner.row_of(1000)
+    row = crawl.planner.known.row_of(1000)
     assert row is not None
 
     heard = crawl.planner.news.hear(np.array([row]), np.array([2.5]), 3.0, SignalSource.SITEMAP)
@@ -235,7 +235,7 @@ def test_polled_pages_are_known_again_after_a_restart() -> None:
 
     again = new_planner(estimator=KnownRates(rates))
     again.load(replace_beliefs(columns, beliefs), 1000, 200.0)
-    row = again.row_of(record.fingerprint)
+    row = again.known.row_of(record.fingerprint)
 
     assert row is not None
     assert [getattr(again._table, name)[row] for name in names] == pytest.approx(
@@ -263,6 +263,6 @@ def test_rows_that_are_added_later_begin_without_patience_and_yield() -> None:
     planner._table.yield_rate[:] = planner._table.patience_seconds[:] = 7.0
     crawl.discover(*(new_page(number) for number in range(2000)))
     crawl.discover(sitemap(5000))
-    row = planner.row_of(5000)
+    row = planner.known.row_of(5000)
 
     assert (planner._table.yield_rate[row], planner._table.patience_seconds[row]) == (0.0, 0.0)

@@ -61,8 +61,8 @@ def crawl_of(policy: Policy, pages: int = 100) -> Crawl:
 
 
 def signal(crawl: Crawl, *numbers: int, now: float) -> None:
-    rows = [crawl.planner.row_of(number) for number in numbers]
-    crawl.planner.signal(np.array(rows), now)
+    rows = [crawl.planner.known.row_of(number) for number in numbers]
+    crawl.planner.news.signal(np.array(rows), now)
 
 
 def test_a_page_with_a_signal_is_visited_before_older_ones() -> None:
@@ -87,9 +87,9 @@ def test_a_signal_counts_by_the_trust_in_its_source() -> None:
     trusting = Told(recall=0.8, false_rate=0.0001, weight_0=0.001, weight_2=2.0)
     known = [known_page(number) for number in range(1, 101)]
     crawl = Crawl(Planner(policy_named("greedy-ncis"), Hosts(5.0, 60.0), trusting)).start(known, 200.0)
-    rows = np.array([crawl.planner.row_of(77), crawl.planner.row_of(78)])
+    rows = np.array([crawl.planner.known.row_of(77), crawl.planner.known.row_of(78)])
 
-    crawl.planner.signal(rows, 201.0, np.array([SignalSource.SITEMAP, SignalSource.PING]))
+    crawl.planner.news.signal(rows, 201.0, np.array([SignalSource.SITEMAP, SignalSource.PING]))
 
     assert [crawl.visit(201.0 + tick) for tick in range(2)] == [known_page(78).url, known_page(1).url]
 
@@ -144,9 +144,9 @@ def test_signals_of_a_source_that_is_known_to_be_late_do_not_count_right_after_a
     known = [known_page(number) for number in range(1, 101)]
     learner = ToldLate(recall=0.8, false_rate=0.0001)
     crawl = Crawl(Planner(policy_named("greedy-ncis"), Hosts(5.0, 60.0), learner)).start(known, 200.0)
-    rows = np.array([crawl.planner.row_of(77), crawl.planner.row_of(78)])
+    rows = np.array([crawl.planner.known.row_of(77), crawl.planner.known.row_of(78)])
 
-    crawl.planner.signal(rows, 201.0, np.array([SignalSource.SITEMAP, SignalSource.PING]))
+    crawl.planner.news.signal(rows, 201.0, np.array([SignalSource.SITEMAP, SignalSource.PING]))
 
     assert [crawl.visit(201.0 + tick) for tick in range(2)] == [known_page(78).url, known_page(1).url]
 

@@ -20,7 +20,7 @@ def crawl_of(n_pages: int, rate: float = 1.0) -> Crawl:
 
 
 def row(crawl: Crawl, number: int) -> int:
-    found = crawl.planner.row_of(number)
+    found = crawl.planner.known.row_of(number)
     assert found is not None
     return found
 
@@ -30,7 +30,7 @@ def test_a_pinned_page_is_visited_at_its_interval_under_every_policy(policy: str
     chosen = policy_named(policy)
     planner = Planner(chosen, Hosts(5.0, 60.0), learner_of(chosen, Config()))
     crawl = Crawl(planner).start(known_pages(np.ones(12), np.full(12, 0.01)))
-    crawl.planner.pin(row(crawl, 3), 25.0, 0.0)
+    crawl.planner.wished.pin(row(crawl, 3), 25.0, 0.0)
     visits = {second: crawl.visit(float(second)) for second in range(1, 101)}
 
     assert [second for second, url in visits.items() if url == "3"] == [25, 50, 75, 100]
@@ -38,7 +38,7 @@ def test_a_pinned_page_is_visited_at_its_interval_under_every_policy(policy: str
 
 def test_a_pinned_page_is_not_visited_earlier_even_if_there_is_nothing_else_to_do() -> None:
     crawl = crawl_of(1)
-    crawl.planner.pin(row(crawl, 0), 25.0, 0.0)
+    crawl.planner.wished.pin(row(crawl, 0), 25.0, 0.0)
 
     assert crawl.begin(24.0) is None
     assert crawl.planner.next_at(24.0) == pytest.approx(25.0)
@@ -47,9 +47,9 @@ def test_a_pinned_page_is_not_visited_earlier_even_if_there_is_nothing_else_to_d
 
 def test_a_page_that_is_let_loose_goes_by_its_value() -> None:
     crawl = crawl_of(10)
-    crawl.planner.pin(row(crawl, 3), 500.0, 0.0)
+    crawl.planner.wished.pin(row(crawl, 3), 500.0, 0.0)
     first = {crawl.visit(float(second)) for second in range(1, 31)}
-    crawl.planner.pin(row(crawl, 3), None, 30.0)
+    crawl.planner.wished.pin(row(crawl, 3), None, 30.0)
     then = {crawl.visit(float(second)) for second in range(31, 61)}
 
     assert "3" not in first
@@ -59,7 +59,7 @@ def test_a_page_that_is_let_loose_goes_by_its_value() -> None:
 def test_what_pinned_pages_take_is_missing_to_the_others() -> None:
     free, bound = crawl_of(20), crawl_of(20)
     for number in range(10):
-        bound.planner.pin(row(bound, number), 20.0, 0.0)  # half of the budget, as much as they had
+        bound.planner.wished.pin(row(bound, number), 20.0, 0.0)  # half of the budget, as much as they had
     counts = []
     for crawl in (free, bound):
         urls = [crawl.visit(float(second)) for second in range(1, 401)]
@@ -83,7 +83,7 @@ def test_a_wished_page_is_next_although_its_host_has_enough_pages_ready() -> Non
     crawl = crawl_of(100 * CROWD, rate=50.0)
     crawl.free_at = lambda host, now: now + 1.0  # busy
     crawl.begin(1.0)
-    assert crawl.planner.visit_next(row(crawl, 7), 1.0)
+    assert crawl.planner.wished.visit_next(row(crawl, 7), 1.0)
     crawl.begin(1.0)
     crawl.free_at = lambda host, now: now
 
@@ -95,7 +95,7 @@ def test_a_forgotten_page_is_not_visited_and_may_be_found_again() -> None:
     crawl.planner.forget(row(crawl, 1))
 
     assert {crawl.visit(float(second)) for second in range(1, 10)} == {"0", "2"}
-    assert crawl.planner.row_of(1) is None
+    assert crawl.planner.known.row_of(1) is None
     (again,) = crawl.discover(new_page(1, "0.example"), now=10.0)
     assert again.page_id == 4
     assert crawl.visit(10.0) == "http://0.example/1"
@@ -122,11 +122,11 @@ def test_a_host_is_forgotten_with_its_pages() -> None:
     crawl = Crawl(new_planner(estimator=KnownRates(rates))).start(known_pages(np.ones(6), rates, hosts=2))
     planner = crawl.planner
     planner.hosts.back_off("1.example", 0.0, None)
-    for each in planner.rows_of_host("1.example"):
+    for each in planner.known.rows_of_host("1.example"):
         planner.forget(each)
     planner.hosts.forget("1.example")
 
-    assert planner.rows_of_host("1.example") == planner.rows_of_host("nowhere.example") == []
+    assert planner.known.rows_of_host("1.example") == planner.known.rows_of_host("nowhere.example") == []
     assert {crawl.visit(float(second)) for second in range(1, 10)} == {"0", "2", "4"}
     assert planner.hosts.take_changed() == []
     assert planner.hosts.blocked_until("1.example") == 0.0
