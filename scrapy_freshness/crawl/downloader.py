@@ -21,7 +21,8 @@ from scrapy_freshness.content.measure import (
     measure_html,
     measure_text,
 )
-from scrapy_freshness.crawl.extension import PAID_KEY, Freshness
+from scrapy_freshness.crawl.extension import Freshness
+from scrapy_freshness.crawl.fetches import PAID_KEY
 from scrapy_freshness.crawl.http import header_text, is_moved_for_good, is_redirected, retry_after_seconds
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import Tracker, Tracking
@@ -94,7 +95,7 @@ class FreshnessDownloaderMiddleware:
         page.sent_validators = bool(record.etag or record.last_modified)
 
     async def process_response(self, request: Request, response: Response) -> Request | Response:
-        self._freshness.take_back(request)  # answered by a cache: no fetch was made
+        self._freshness.fetches.take_back(request)  # answered by a cache: no fetch was made
         page = visit_under_way(request)
         self._judge_host(request, response, page)
         if page is None:
@@ -126,7 +127,7 @@ class FreshnessDownloaderMiddleware:
         """A request ended on its way; what a visit makes of that is up to its errback."""
         page = visit_under_way(request)
         if page is None:
-            self._freshness.take_back(request)
+            self._freshness.fetches.take_back(request)
         else:
             page.withdraw_validators(request)
             if isinstance(exception, self._no_answer) and PAID_KEY not in request.meta:

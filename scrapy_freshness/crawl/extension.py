@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from typing import Any, Self, TypeVar
 from weakref import WeakValueDictionary
 
@@ -12,9 +11,7 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
-from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import create_looping_call
-from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred, DeferredList, succeed
 from twisted.python.failure import Failure
 
@@ -22,46 +19,33 @@ from scrapy_freshness.clock import Clock, SystemClock
 from scrapy_freshness.config import Config, unknown_settings
 from scrapy_freshness.content.measure import Measurement
 from scrapy_freshness.crawl.addon import is_crawl
+from scrapy_freshness.crawl.assessing import Assessing
 from scrapy_freshness.crawl.configured import content_options, new_planner, scoring_of, upkeep_of
 from scrapy_freshness.crawl.errands import Errands
+from scrapy_freshness.crawl.fetches import Fetches
 from scrapy_freshness.crawl.garbage import rare_collection
 from scrapy_freshness.crawl.hub_parts import new_hubs
 from scrapy_freshness.crawl.journal import Journal, Loaded
 from scrapy_freshness.crawl.lessons import Lessons
 from scrapy_freshness.crawl.listening import Listening
 from scrapy_freshness.crawl.metrics import Metrics
-from scrapy_freshness.crawl.ping_errands import ERRAND_KEY
 from scrapy_freshness.crawl.pings import Pings
 from scrapy_freshness.crawl.repricing import Repricing
+from scrapy_freshness.crawl.saving import Saving
 from scrapy_freshness.crawl.searchers import Searchers
-from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
 from scrapy_freshness.crawl.threads import in_thread
-from scrapy_freshness.crawl.unasked import UnaskedRequests
-from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, Visits, visit_of, visit_under_way
+from scrapy_freshness.crawl.visiting import PageVisit, Visits, visit_of
 from scrapy_freshness.crawl.vitals import Vitals
 from scrapy_freshness.crawl.wishes import Wishes
 from scrapy_freshness.errors import FreshnessError
-from scrapy_freshness.model import CrawlState, FreshnessRecord, PageKind, PageRecord
-from scrapy_freshness.pacing.rate import ConstantRate
-from scrapy_freshness.planning.assessment import Assessment
+from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.visits import compared, longest_pauses
-from scrapy_freshness.sources.seen import SeenLinks
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: When the scheduler took a place of the budget for a request that has not reached the downloader yet.
-PAID_KEY = "freshness_paid"
-#: A place that is not used by then is lost, as all places are that nobody takes.
-_PLACE_SECONDS = 0.1
-#: Flush intervals after which failing flushes end the crawl: it would learn nothing any more.
-_MAX_FAILING_INTERVALS = 60
-#: A visit without an end after this time was swallowed by another component.
-_LOST_SECONDS = 3600.0
 _HOUSEKEEPING_SECONDS = 60.0
-#: How often it is looked for hubs whose time has come, at most.
-_SHORTEST_LOOK_SECONDS = 0.5
 
 
 class Freshness:
@@ -72,8 +56,6 @@ class Freshness:
         self.config = config
         self.clock = clock
         self.started_at = clock.now()
-        self.rate = ConstantRate(config.budget_per_second, clock.now())
-        self.slots = DownloadSlots(crawler)
         self.content = content_options(config)
         self._upkeep = upkeep_of(config)
         self.journal = Journal(config.database_url, crawler.spidercls.name, config.cache_pages)
@@ -91,7 +73,7 @@ class Freshness:
             fingerprint=self.fingerprint,
             discover=lambda page: self.discover(page, clock.now()),
             in_background=self.in_background,
-            read_seen=self._read_seen,
+            read_seen=lambda page_id: self.saving.read_seen(page_id),
         )
         self.hubs = new_hubs(
             crawler,
@@ -103,18 +85,29 @@ class Freshness:
             fingerprint=self.fingerprint,
             discover=lambda page: self.discover(page, clock.now()),
             cached=self.journal.cached,
-            read_links=self._read_links,
+            read_links=lambda host: self.saving.read_links(host),
             in_background=self.in_background,
             wake=lambda: self.wake(),
         )
         self.visits.hubs = self.hubs
+        self.saving = Saving(
+            crawler,
+            config,
+            clock,
+            self.planner,
+            self.journal,
+            self.errands,
+            self.listening,
+            self.hubs,
+            started_at=self.started_at,
+        )
         self.wake: Callable[[], None] = lambda: None  #: tells the scheduler that a page may be due
         self.wishes = Wishes(
             self.planner,
             self.journal,
             clock,
             crawler.stats,
-            note_updates=self.note_updates,
+            note_updates=self.saving.note_updates,
             wake=lambda: self.wake(),
         )
         self.visits.ended = self.wishes.visited
@@ -129,11 +122,20 @@ class Freshness:
         )
         self._metrics = Metrics(self.vitals, config.metrics_listen) if config.metrics_listen else None
         self.pings = self._new_pings() if config.ping_listen is not None else None
+        self.fetches = Fetches(
+            crawler,
+            clock,
+            self.errands,
+            self.journal,
+            self.vitals,
+            self.pings,
+            budget_per_second=config.budget_per_second,
+        )
         # One thread: Python runs one at a time, and the crawl is to have its share.
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
         self._flushing = create_looping_call(self.flush)
         self._housekeeping = create_looping_call(self._keep_house)
-        self._looking_at_hubs = create_looping_call(self.hubs.look_around)
+        self._assessing = Assessing(self.planner, self.journal, self.vitals, in_background=self.in_background)
         self.lessons = Lessons(config, crawler.spidercls.name, self.planner, self.in_background)
         self._repricing = Repricing(
             self.planner,
@@ -143,8 +145,6 @@ class Freshness:
         )
         #: Id of an item or request on its way from the callback -> its visit; weak, as others may drop it.
         self.owners: WeakValueDictionary[int, PageVisit] = WeakValueDictionary()
-        self._is_open = False
-        self._assessed_minute = 0  #: the last one in which it was asked how fresh the copies are
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -168,7 +168,7 @@ class Freshness:
             logger.error("The crawl cannot start: %s", error)
             raise error.with_traceback(None) from None  # Scrapy prints what it gets, and that line says all
         connect = crawler.signals.connect
-        connect(extension.request_reached_downloader, signal=signals.request_reached_downloader)
+        connect(extension.fetches.reached_downloader, signal=signals.request_reached_downloader)
         connect(extension.item_done, signal=signals.item_scraped)
         connect(extension.item_done, signal=signals.item_dropped)
         connect(extension.item_failed, signal=signals.item_error)
@@ -209,7 +209,7 @@ class Freshness:
         self.searchers.close()
         self.vitals.is_open = False
         unheard = self.stop_listening()
-        for loop in (self._flushing, self._housekeeping, self._looking_at_hubs):
+        for loop in (self._flushing, self._housekeeping):
             if loop.running:
                 loop.stop()
         self._repricing.close()
@@ -218,25 +218,9 @@ class Freshness:
         for visit in self.planner.open_visits:
             self.planner.abandon(visit, now)
             self.crawler.stats.inc_value("freshness/visits/abandoned")
-        self.planner.settle(now)
-        self.note_updates()
-        self.journal.note_groups(self.planner.take_groups())
+        closed = self.saving.close(unheard, now)
         self._background.shutdown(wait=False)
-        state = self.state(now) if self._is_open else None
-        closed = unheard.addCallback(lambda _: self._show_again())
-        closed.addCallback(lambda _: self.journal.close(state, now))
-        self._is_open = False
-        closed.addErrback(self._not_saved)
         return closed
-
-    def open_hubs(self, unasked: UnaskedRequests) -> None:
-        """The spider is there, and pages are known; called by the scheduler."""
-        if self.hubs.is_on:
-            self.hubs.open(unasked)
-            seconds = min(
-                max(self.config.hub_refresh_seconds / 10, _SHORTEST_LOOK_SECONDS), _HOUSEKEEPING_SECONDS
-            )
-            self._looking_at_hubs.start(seconds, now=False)
 
     def in_background(self, work: Callable[[], T]) -> "Deferred[T]":
         """Run what would take long in a thread; the Deferred fires on the reactor's thread."""
@@ -245,70 +229,9 @@ class Freshness:
     def flush(self) -> None:
         """Begin to write what was learned since the last flush, and to look for wishes."""
         now = self.clock.now()
-        self.planner.settle(now)
-        self.note_updates()
-        self._assess(now)
-        done = self.journal.flush(self.state(now), now)
-        if done is not None:
-            done.addErrback(self._not_saved)
+        self.saving.flush(now)
+        self._assessing.assess(now)
         self.wishes.look()
-
-    def _assess(self, now: float) -> None:
-        """Once a minute, find out how fresh the copies are; it takes a moment, so a thread does it."""
-        minute = int(now // 60)
-        if minute == self._assessed_minute or len(self.planner) == 0:
-            return
-        self._assessed_minute = minute
-        price = self.planner.price
-
-        def note(found: Assessment | None) -> None:
-            if found is not None:
-                record = FreshnessRecord(minute=minute, price=price, **asdict(found))
-                self.vitals.assessed = record
-                self.journal.note_freshness(record)
-
-        self.in_background(self.planner.assessment(now)).addCallbacks(note, self._not_assessed)
-
-    def _not_assessed(self, failure: Failure) -> None:
-        logger.error("How fresh the copies are could not be told: %s", failure.getErrorMessage())
-
-    def note_updates(self) -> None:
-        """Hand what the planner has learned to the journal, whose records are then up to date."""
-        pages, visits = self.planner.take_updates()
-        self.listening.note(visits, self.journal)
-        self.hubs.note(self.journal)
-        self.journal.note(pages, visits, self.planner.hosts.take_changed())
-        self.crawler.stats.set_value("freshness/pages", len(self.planner))
-
-    def state(self, now: float) -> CrawlState:
-        """What the crawl says about itself."""
-        return CrawlState(
-            spider=self.crawler.spidercls.name,
-            policy=self.config.policy,
-            budget_per_second=self.config.budget_per_second,
-            started_at=self.started_at,
-            updated_at=now,
-            price=self.planner.price,
-        )
-
-    def request_reached_downloader(self, request: Request, spider: Spider) -> None:
-        """Count every fetch; without a place in the budget, or with one of long ago, it takes the next."""
-        now = self.clock.now()
-        page = visit_under_way(request)
-        paid_at = request.meta.pop(PAID_KEY, None)
-        if paid_at is not None:
-            self.slots.arrived(slot_of(request) if page is None else page.slot)
-            self.slots.reached(request)
-            self.errands.ended(request)
-        if paid_at is None or now - paid_at > _PLACE_SECONDS:
-            self.rate.spend(now)
-        if self.pings is not None and page is not None:
-            self.pings.hosts.met(request.url)
-        kind = _kind_of_fetch(request, page)
-        self.journal.count_fetch(kind, now)
-        self.vitals.fetches.count(kind, now)
-        self.crawler.stats.inc_value("freshness/fetches")
-        self.crawler.stats.inc_value(f"freshness/fetches/{kind}")
 
     def item_done(self, item: object, response: Response | None, spider: Spider) -> None:
         """An item has left the pipelines."""
@@ -342,37 +265,6 @@ class Freshness:
         """64 bits of Scrapy's fingerprint of a request, by which pages are known."""
         digest = self.crawler.request_fingerprinter.fingerprint(request)
         return int.from_bytes(digest[:8], "big", signed=True)
-
-    def take_back(self, request: Request) -> None:
-        """A request ended before it reached the downloader: its place in the budget is free again."""
-        if request.meta.pop(PAID_KEY, None) is not None:
-            page = request.meta.get(META_KEY)
-            self.slots.arrived(page.slot if isinstance(page, PageVisit) else slot_of(request))
-            self.rate.give_back()
-            self.errands.ended(request)
-
-    def _read_seen(self, page_id: int) -> "Deferred[bytes]":
-        self.planner.settle(self.clock.now())  # what is written is a state of all that there was
-        self.note_updates()
-        return self.journal.read_seen(page_id)
-
-    def _read_links(self, host: str) -> "Deferred[SeenLinks]":
-        self.planner.settle(self.clock.now())
-        self.note_updates()
-        return self.journal.read_links(host)
-
-    def _show_again(self) -> "Deferred[None]":
-        """The spider is to see pages again whose requests end with this process."""
-        page_ids = self.errands.page_ids
-        if not page_ids:
-            return succeed(None)
-
-        def note(records: list[PageRecord]) -> None:
-            for record in records:
-                record.run_callback = True
-            self.journal.note(records, [], [])
-
-        return self.journal.read(page_ids).addCallbacks(note, self._not_saved)
 
     def _new_pings(self) -> Pings:
         pings = Pings(
@@ -410,7 +302,8 @@ class Freshness:
             )
 
     def _opened(self, loaded: Loaded) -> None:
-        self._is_open = self.vitals.is_open = True
+        self.saving.open()
+        self.vitals.is_open = True
         rare_collection.begin(self)
         if len(self.planner) == 0 and loaded.other_spiders:
             logger.warning(
@@ -452,45 +345,11 @@ class Freshness:
         logger.error("The crawl cannot start: %s", failure.getErrorMessage())
         return failure
 
-    def _not_saved(self, failure: Failure) -> None:
-        self.crawler.stats.inc_value("freshness/flush_failed")
-        logger.error(
-            "%d visits could not be written and are kept: %s",
-            self.journal.unsaved_visits,
-            failure.getErrorMessage(),
-        )
-        since, longest = self.journal.failing_since, _MAX_FAILING_INTERVALS * self.config.flush_seconds
-        if self._is_open and since is not None and self.clock.now() - since > longest:
-            self._is_open = False
-            logger.error("The database has failed for %g s: closing the crawl", longest)
-            deferred_from_coro(self.crawler.engine.close_spider_async(reason="freshness_database_failed"))
-
     def _keep_house(self) -> None:
         now = self.clock.now()
         self.journal.note_groups(self.planner.take_groups())
         self.searchers.look_for_queries()
         self.lessons.ask(now)
-        for visit in self.planner.open_visits:
-            if now - visit.opened_at > _LOST_SECONDS:
-                self.visits.fail(PageVisit(visit, visit.record.host), "lost")
-                self.crawler.stats.inc_value("freshness/visits/lost")
+        self.visits.fail_lost(now)
         if self.config.visit_log_seconds:
-            self.journal.prune(now - self.config.visit_log_seconds).addErrback(self._not_saved)
-
-
-def _kind_of_fetch(request: Request, page: PageVisit | None) -> str:
-    if request.meta.get("retry_times"):
-        return "retry"
-    if request.meta.get("redirect_times"):
-        return "redirect"
-    if page is not None and page.visit.record.kind.is_polled:
-        return "poll"
-    if page is not None and page.visit.record.kind is PageKind.SOURCE:
-        return "hub"
-    if page is not None:
-        return "audit" if page.is_audit else "page"
-    if ERRAND_KEY in request.meta:
-        return "ping"
-    if request.callback is NO_CALLBACK and request.url.endswith("/robots.txt"):
-        return "robots"
-    return "other"
+            self.journal.prune(now - self.config.visit_log_seconds).addErrback(self.saving.failed)

@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 from scrapy.http import HtmlResponse, Response
+from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -42,6 +43,8 @@ logger = logging.getLogger(__name__)
 _SHORT_BYTES = 100_000
 #: Links that are looked at in one turn of the reactor.
 _FEW = 16
+#: How often it is looked for hubs whose time has come, at most and at least.
+_SHORTEST_LOOK_SECONDS, _LONGEST_LOOK_SECONDS = 0.5, 60.0
 
 
 class Hubs:
@@ -83,6 +86,7 @@ class Hubs:
         self._new_links = new_links
         self._in_background = in_background
         self._young = YoungLinks()
+        self._looking = create_looping_call(self._look_around)
         self._is_closed = False
 
     def know(self, loaded: Loaded) -> None:
@@ -93,17 +97,18 @@ class Hubs:
             loaded.pages.not_before[np.isin(loaded.pages.page_id, unseen)] = np.inf
 
     def open(self, unasked: UnaskedRequests) -> None:
-        """The spider is there: begin to look for hubs."""
-        self.search.unasked = self._new_links.unasked = unasked
-        self.search.add_hosts(self._clock.now())
-
-    def look_around(self) -> None:
-        """Look at hubs whose time has come."""
-        self.search.look_around(self._clock.now())
+        """The spider is there, and pages are known: begin to look for hubs, if they are wanted."""
+        if self.is_on:
+            self.search.unasked = self._new_links.unasked = unasked
+            self.search.add_hosts(self._clock.now())
+            seconds = min(max(self._refresh_seconds / 10, _SHORTEST_LOOK_SECONDS), _LONGEST_LOOK_SECONDS)
+            self._looking.start(seconds, now=False)
 
     def close(self) -> None:
         """Links that are being looked at are looked at again at the next poll."""
         self._is_closed = True
+        if self._looking.running:
+            self._looking.stop()
 
     def is_unseen(self, page_id: int) -> bool:
         """Whether a page is a hub that the spider does not see."""
@@ -183,6 +188,10 @@ class Hubs:
         hub = self._known.get(page.visit.record.page_id)
         if self.is_on and hub is not None and page.target is not None:
             self.search.follow(hub, page.target, self._clock.now())
+
+    def _look_around(self) -> None:
+        """Look at hubs whose time has come."""
+        self.search.look_around(self._clock.now())
 
     async def _take(self, page: PageVisit, report: Report) -> None:
         record, links = page.visit.record, page.shown or []

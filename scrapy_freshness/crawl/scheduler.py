@@ -18,7 +18,8 @@ from twisted.python.failure import Failure
 
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.addon import is_crawl
-from scrapy_freshness.crawl.extension import PAID_KEY, Freshness
+from scrapy_freshness.crawl.extension import Freshness
+from scrapy_freshness.crawl.fetches import PAID_KEY
 from scrapy_freshness.crawl.held import HeldRequests
 from scrapy_freshness.crawl.http import is_redirected
 from scrapy_freshness.crawl.originals import Originals
@@ -69,7 +70,7 @@ class FreshnessScheduler(BaseScheduler):
         self._stats = crawler.stats
         self._config = freshness.config
         self._chosen: deque[Request] = deque()  #: have a place in the budget; next to go
-        self._held = HeldRequests(freshness.slots, freshness.planner.hosts)
+        self._held = HeldRequests(freshness.fetches.slots, freshness.planner.hosts)
         self._timer: CallLaterResult | None = None
         self._is_open = False
         self._originals = Originals()
@@ -122,7 +123,7 @@ class FreshnessScheduler(BaseScheduler):
     def enqueue_request(self, request: Request) -> bool:
         if self._chosen and self._chosen[-1] is request:
             return True  # pushed by the timer; it is in its place already
-        self._freshness.take_back(request)
+        self._freshness.fetches.take_back(request)
         page = visit_under_way(request)
         if page is not None:
             return self._continue_visit(request, page)
@@ -157,7 +158,7 @@ class FreshnessScheduler(BaseScheduler):
         self._freshness.vitals.held = lambda: len(self._held)
         unasked = UnaskedRequests(self._config, self._spider)
         self._freshness.listening.open(unasked, self._wake_soon)
-        self._freshness.open_hubs(unasked)
+        self._freshness.hubs.open(unasked)
         return self._plain.open(self._spider)
 
     def _choose(self) -> Request | None:
@@ -165,7 +166,7 @@ class FreshnessScheduler(BaseScheduler):
         if not self._is_open:
             return None
         now = self._freshness.clock.now()
-        place_at = self._freshness.rate.next_at(now)
+        place_at = self._freshness.fetches.rate.next_at(now)
         if place_at > now:
             self._wake_at(place_at, now)
             return None
@@ -173,12 +174,10 @@ class FreshnessScheduler(BaseScheduler):
         if request is None:
             self._wake_at(self._next_time(now), now)
             return None
-        self._freshness.rate.spend(now)
-        request.meta[PAID_KEY] = now
         page = visit_under_way(request)
         slot = page.slot if page else slot_of(request)
         self._planner.hosts.asked(slot, now)
-        self._freshness.slots.sent(slot, request, now)
+        self._freshness.fetches.sent(slot, request, now)
         return request
 
     def _next_held(self, now: float) -> Request | None:
@@ -202,7 +201,7 @@ class FreshnessScheduler(BaseScheduler):
 
     def _next_visit(self, now: float) -> Request | None:
         self._read_ahead(now)
-        while (visit := self._planner.begin_visit(now, self._freshness.slots.free_at)) is not None:
+        while (visit := self._planner.begin_visit(now, self._freshness.fetches.slots.free_at)) is not None:
             request = self._request_of(visit)
             if request is not None:
                 return request
@@ -243,7 +242,7 @@ class FreshnessScheduler(BaseScheduler):
             return failure
         request: Request = failure.request  # type: ignore[attr-defined]
         was_sent = PAID_KEY not in request.meta
-        self._freshness.take_back(request)
+        self._freshness.fetches.take_back(request)
         if page.is_open:
             ignored = isinstance(failure.value, IgnoreRequest) and not was_sent
             outcome = Outcome.IGNORED if ignored else Outcome.FAILED
@@ -359,7 +358,7 @@ class FreshnessScheduler(BaseScheduler):
         page_ids = self._planner.wanted(now)
         if not page_ids:
             return
-        self._freshness.note_updates()
+        self._freshness.saving.note_updates()
         cached = self._freshness.journal.cached(page_ids)
         known = {record.page_id for record in cached}
         self._planner.supply(known, cached)
@@ -367,7 +366,7 @@ class FreshnessScheduler(BaseScheduler):
         if missing:
             # This writes, and a visit is written together with the page it has changed.
             self._planner.settle(now)
-            self._freshness.note_updates()
+            self._freshness.saving.note_updates()
             read = self._freshness.journal.read(missing)
             read.addCallbacks(partial(self._supplied, missing), partial(self._not_supplied, missing))
 
@@ -413,7 +412,7 @@ class FreshnessScheduler(BaseScheduler):
         """Something happened outside the engine that may be worth a visit at once."""
         if self._is_open:
             now = self._freshness.clock.now()
-            self._wake_at(max(self._freshness.rate.next_at(now), now), now)
+            self._wake_at(max(self._freshness.fetches.rate.next_at(now), now), now)
 
     def _disarm(self) -> None:
         if self._timer is not None:

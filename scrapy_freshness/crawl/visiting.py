@@ -25,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 META_KEY = "freshness_visit"
 
+#: A visit without an end after this time was swallowed by another component.
+_LOST_SECONDS = 3600.0
 _STAT = {outcome: f"freshness/visits/{outcome.name.lower()}" for outcome in Outcome}
 _SIGNAL = {
     Outcome.FIRST: signals.page_changed,
@@ -228,6 +230,13 @@ class Visits:
         """Close a visit that got no usable answer."""
         status = page.report.http_status if page.report else None
         self.close(page, Report(outcome=outcome, at=self._clock.now(), http_status=status, reason=reason))
+
+    def fail_lost(self, now: float) -> None:
+        """Close visits that will have no end of their own."""
+        for visit in self._planner.open_visits:
+            if now - visit.opened_at > _LOST_SECONDS:
+                self.fail(PageVisit(visit, visit.record.host), "lost")
+                self._crawler.stats.inc_value("freshness/visits/lost")
 
     def close_if_done(self, page: PageVisit) -> None:
         """Close a visit whose callback has ended, and of which no item or request is on its way any more.
