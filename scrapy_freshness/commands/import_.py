@@ -1,10 +1,12 @@
 """Take over what others know about pages, from files.
 
-clicks       requests for pages: access logs (Common or Combined Log Format), CSV or
-             JSON Lines with url, time and count, exports of Matomo and Search Console
-importance   how important pages are: CSV or JSON Lines with url and importance; a
-             url that ends with * stands for all that begin so
-queries      what searchers ask for: lines, CSV or JSON Lines, exports of search logs
+clicks       requests for pages: access logs (Common or Combined Log Format),
+             CSV or JSON Lines with url, time and count, exports of Matomo and
+             Search Console
+importance   how important pages are: CSV or JSON Lines with url and
+             importance; a url that ends with * is for all that begin so
+queries      what searchers ask for: lines, CSV or JSON Lines, exports of
+             search logs
 
 FILE may be compressed with gzip or zstd; - is standard input. A file that was
 imported before is gone on with where that ended, also if it was killed, renamed

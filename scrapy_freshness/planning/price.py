@@ -67,16 +67,19 @@ class Prices:
         self._table = table
         self._frontier = frontier
         self._crawls_per_second = crawls_per_second
-        follows_visits = "age" in policy.model.needs and policy.solve_price is None
+        follows_visits = (
+            "age" in policy.model.needs and policy.solve_price is None and not policy.pacing.floor
+        )
         self._going_price = GoingPrice() if follows_visits else None
+        frontier.fetch_price = policy.pacing.floor  # where there is a threshold, it is the price of a fetch
         self._unspent_at = -np.inf  #: when a place of the budget was left last
 
     def chosen(self, record: PageRecord, value: float) -> None:
-        """A visit was chosen: the price follows its value; that of a first copy only if it fades."""
+        """A visit was chosen: the price follows its value; that of a first copy only if the page fades."""
         if record.kind.is_polled:
             return  # its value follows the price
         is_first = record.last_visit_at is None
-        if is_first and not (self._table.fades and record.kind is PageKind.PAGE):
+        if is_first and (record.kind is PageKind.SOURCE or not record.beliefs.get("profit")):
             return  # of a first look, nobody knows what it is worth
         if is_first or record.status is PageStatus.ACTIVE:
             self._frontier.chosen(value)

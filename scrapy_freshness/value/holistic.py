@@ -76,8 +76,9 @@ class Holistic:
         return np.where(beliefs.need("is_source") > 0, np.minimum(poll, page), page)
 
     def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
-        """By the model for pages; sources do not listen."""
-        return np.where(beliefs.need("is_source") > 0, elapsed, self._pages.sooner(beliefs, elapsed, more))
+        """By the model for pages; what is fetched for its links alone does not listen."""
+        is_deaf = (beliefs.need("is_source") > 0) & (beliefs.importance <= 0)
+        return np.where(is_deaf, elapsed, self._pages.sooner(beliefs, elapsed, more))
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """That of the model for pages; of a source, the probability that no link appeared."""

@@ -29,10 +29,12 @@ def served(
         app = new_app(store, config, clock, door or Door("127.0.0.1"), open_store)
         quiet = uvicorn.Config(app, log_level="critical", server_header=False, timeout_graceful_shutdown=1)
         server = uvicorn.Server(quiet)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}", clock
         finally:
             server.should_exit = True
-            thread.join()
+            thread.join(20)
+            server.force_exit = True  # a browser may not let go of its connections
+            thread.join(20)

@@ -140,7 +140,7 @@ def test_from_the_overview_to_why_a_page_waits(browser: Browser, lively: str) ->
         worst = page.get_by_role("region", name="Hosts that waste most budget")
         worst.get_by_role("link", name="news.example").click()
         expect(page.get_by_label("Host")).to_have_value("news.example")
-        page.get_by_role("link", name="https://news.example/").first.click()
+        page.get_by_role("link", name="https://news.example/items/").first.click()
         expect(page.get_by_role("region", name="Why is it visited when it is?")).to_contain_text(
             "A visit now is worth"
         )

@@ -84,7 +84,7 @@ class Mixed:
 
     def policy_names(self) -> tuple[str, ...]:
         """The one that knows both, and fixed quotas."""
-        return ("holistic", "quota-J")
+        return (*self.usual.policies, "quota-J")
 
     def sized(self, size: Size) -> Size:
         """Every size is played as it is."""
