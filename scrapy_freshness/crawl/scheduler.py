@@ -47,6 +47,8 @@ logger = logging.getLogger(__name__)
 _ADDRESS = re.compile(" at 0x[0-9a-f]+")
 #: Requests taken from the plain scheduler at once to find one whose host is free.
 _MAX_LOOKED_AT = 64
+#: Requests for known pages that are remembered, until it turns out whether their pages can be visited.
+_MOST_FILTERED = 1000
 #: How long a timer may wait before it looks again, whatever the planner says.
 _LONGEST_WAIT_SECONDS = 5.0
 #: A crawl that ends when it is idle waits no longer than this for hosts in back-off.
@@ -75,6 +77,7 @@ class FreshnessScheduler(BaseScheduler):
         self._is_open = False
         self._originals = Originals()
         self._asking: PageVisit | None = None  #: visit whose callback asks for the request about to come
+        self._filtered: dict[int, Request] = {}  #: the last for known pages, whose callbacks may be gone
         self._unpersistable: set[str] = set()
         self._missing_callbacks: set[str] = set()
 
@@ -227,6 +230,9 @@ class FreshnessScheduler(BaseScheduler):
             if str(error) not in self._missing_callbacks:
                 self._missing_callbacks.add(str(error))
                 logger.warning("%s waits until the spider yields it again: %s", record.url, error)
+            if (yielded_before := self._filtered.pop(record.fingerprint, None)) is not None:
+                self._asking = None
+                self._track(yielded_before)
             return None
         return self._opened_visit(visit, request)
 
@@ -291,6 +297,9 @@ class FreshnessScheduler(BaseScheduler):
         asked_for = asked_for or (row is not None and self._is_unseen(row))
         if not asked_for:
             self._stats.inc_value("freshness/known_filtered")
+            self._filtered[fingerprint] = request
+            if len(self._filtered) > _MOST_FILTERED:
+                del self._filtered[next(iter(self._filtered))]
             return False
         try:
             described = request_to_json(request, self._spider, self._config.meta_keys)
