@@ -1,6 +1,6 @@
 """The house has floors: every module imports only from the rooms below its own.
 
-The rules of DESIGN.md, section 3, over the source text of every module; function-local imports count.
+The rules below over the source text of every module; function-local imports count.
 """
 
 import ast

@@ -14,7 +14,7 @@ Crawled whenever :math:`u` reaches a threshold, the page has the marginal value
 
 :math:`v` has not been reached at time :math:`t` if there were few enough signals, :math:`i<(v-g(t))/b`, and
 the integral over time of the chance of just :math:`i` is :math:`R^i(\gamma t_i)/\gamma`. No doubt gives
-GREEDY-NCIS, no signals give GREEDY in doubt. (DESIGN.md, section 2, has the same integral with a divergence
+GREEDY-NCIS, no signals give GREEDY in doubt. (`fragments.py` has the same integral with a divergence
 of :math:`\tau+\beta n`. There doubt about the rate is doubt about the signals: with :math:`d=3` a
 signal that is true in six of seven cases would leave a copy fresh in one of two.)
 

@@ -12,7 +12,7 @@ from scrapy_freshness.value.greedy import Greedy
 from scrapy_freshness.value.uniform import Uniform
 
 NUMBERS = np.arange(100)
-#: The deterministic instance of PAPERS.md, section F.
+#: An instance without random numbers, whose optimum an independent implementation has computed.
 INSTANCE = Beliefs(
     importance=np.modf(0.6180339887498949 * (NUMBERS + 1))[0], change_rate=(NUMBERS + 0.5) / 100
 )

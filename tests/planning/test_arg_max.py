@@ -5,7 +5,7 @@ import pytest
 from planning_world import accuracy, brute_force_sequence, crawl_sequence
 
 NUMBERS = np.arange(100)
-#: The deterministic instance of PAPERS.md, section F.
+#: An instance without random numbers, whose optimum an independent implementation has computed.
 IMPORTANCE = np.modf(0.6180339887498949 * (NUMBERS + 1))[0]
 RATES = (NUMBERS + 0.5) / 100
 

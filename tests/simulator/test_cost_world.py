@@ -43,7 +43,7 @@ def test_known_rates_cost_what_the_formula_says() -> None:
 
 
 def test_estimated_rates_cost_what_an_independent_implementation_found() -> None:
-    """PAPERS.md, section F, 1000 h: 5.5 % and 18 % very stale, .292 an hour, 30.9 % changed."""
+    """An independent implementation, 1000 h: 5.5 % and 18 % very stale, .292 an hour, 30.9 % changed."""
     found = played("proportional", learn=True)
 
     assert within(found["proportional", "very_stale_share"], 0.055, 0.001)

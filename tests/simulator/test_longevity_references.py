@@ -128,7 +128,7 @@ def test_the_mean_divergence_of_a_churning_page_is_that_of_its_model() -> None:
 
 
 def test_the_static_period_of_a_churning_page_solves_its_utility() -> None:
-    """PAPERS.md, section F: 3.8451, 6.7134 and 10.7705 days at T = .5, 1 and 1.5."""
+    """An independent implementation: 3.8451, 6.7134 and 10.7705 days at T = .5, 1 and 1.5."""
     page = drawn_versions(CHURN, 6000.0, np.random.default_rng(6))
 
     for threshold, period in ((0.5, 3.8451), (1.0, 6.7134)):

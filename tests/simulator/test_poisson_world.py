@@ -15,7 +15,7 @@ from scrapy_freshness.simulator.worlds.contract import Size
 from scrapy_freshness.simulator.worlds.poisson import Poisson, rates_over_time
 from scrapy_freshness.value.contract import Beliefs
 
-#: MEASURES.md, section 8, for t <= 1000: crawls per page, signals, and by how much the accuracy of policies
+#: Of an independent implementation, for t <= 1000: crawls per page, signals, and by how much the accuracy of policies
 #: differs from that of the continuous optimum (without signals, or with noisy ones).
 TABLE = [
     (1.0, "none", {"greedy": 0.8316 - 0.8322, "lds": 0.8315 - 0.8322}),

@@ -151,7 +151,7 @@ def part_of(number: float) -> FloatArray:
     return np.modf(number * NUMBERS)[0]
 
 
-#: The deterministic instance of PAPERS.md, section F.
+#: An instance without random numbers, whose optimum an independent implementation has computed.
 INSTANCE = Beliefs(
     change_rate=(NUMBERS - 0.5) / 100,
     importance=part_of(0.6180339887498949),
