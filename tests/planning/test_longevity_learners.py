@@ -179,7 +179,7 @@ def followed(regions: Regions, threshold: float, days: float, seed: int, **optio
 
 
 def test_the_period_of_a_churning_page_is_about_the_best_one() -> None:
-    """An independent implementation: 6.7134 days at T = 1. Doubling and halving comes within a factor of 2."""
+    """Known: 6.7134 days at T = 1. Doubling and halving comes within a factor of 2."""
     best = brentq(lambda t: 0.5 / 0.25 * gammainc(2, 0.25 * t) - 1.0, 0.1, 100)
     assert best == pytest.approx(6.7134, abs=1e-4)
     periods = [np.diff(followed(CHURN, 1.0, 1500.0, seed))[20:].mean() for seed in range(4)]

@@ -15,8 +15,8 @@ from scrapy_freshness.simulator.worlds.contract import Size
 from scrapy_freshness.simulator.worlds.poisson import Poisson, rates_over_time
 from scrapy_freshness.value.contract import Beliefs
 
-#: Of an independent implementation, for t <= 1000: crawls per page, signals, and by how much the accuracy of policies
-#: differs from that of the continuous optimum (without signals, or with noisy ones).
+#: Of an independent implementation, for t <= 1000: crawls per page, signals, and by how much the accuracy of
+#: policies differs from that of the continuous optimum (without signals, or with noisy ones).
 TABLE = [
     (1.0, "none", {"greedy": 0.8316 - 0.8322, "lds": 0.8315 - 0.8322}),
     (1.0, "noisy", {"greedy-cis": 0.9032 - 0.9112, "greedy-ncis": 0.9094 - 0.9112}),
