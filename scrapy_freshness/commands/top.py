@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -59,20 +60,18 @@ def run(context: Context, options: argparse.Namespace) -> None:
 def _watch(context: Context, watch: "Watch", interval: float) -> None:
     clock, console = context.clock, context.console
     with (
+        suppress(KeyboardInterrupt),  # as good as q, at any moment
         Keyboard(sys.stdin) as keyboard,
         Live(Screen(watch.look(clock.now())), console=console, screen=True, auto_refresh=False) as live,
     ):
-        try:
-            looked_at, size = clock.now(), console.size
-            while keyboard.pressed(_ATTENTION_SECONDS) not in ("q", "Q", "\x1b", "\x03", "\x04"):
-                if clock.now() - looked_at >= interval:
-                    looked_at = clock.now()
-                    live.update(Screen(watch.look(looked_at)), refresh=True)
-                elif console.size != size:
-                    live.refresh()
-                size = console.size
-        except KeyboardInterrupt:
-            pass  # as good as q
+        looked_at, size = clock.now(), console.size
+        while keyboard.pressed(_ATTENTION_SECONDS) not in ("q", "Q", "\x1b", "\x03", "\x04"):
+            if clock.now() - looked_at >= interval:
+                looked_at = clock.now()
+                live.update(Screen(watch.look(looked_at)), refresh=True)
+            elif console.size != size:
+                live.refresh()
+            size = console.size
 
 
 class Watch:
