@@ -59,19 +59,20 @@ def run(context: Context, options: argparse.Namespace) -> None:
 
 def _watch(context: Context, watch: "Watch", interval: float) -> None:
     clock, console = context.clock, context.console
-    with (
-        suppress(KeyboardInterrupt),  # as good as q, at any moment
-        Keyboard(sys.stdin) as keyboard,
-        Live(Screen(watch.look(clock.now())), console=console, screen=True, auto_refresh=False) as live,
-    ):
-        looked_at, size = clock.now(), console.size
-        while keyboard.pressed(_ATTENTION_SECONDS) not in ("q", "Q", "\x1b", "\x03", "\x04"):
-            if clock.now() - looked_at >= interval:
-                looked_at = clock.now()
-                live.update(Screen(watch.look(looked_at)), refresh=True)
-            elif console.size != size:
-                live.refresh()
-            size = console.size
+    live = Live(Screen(watch.look(clock.now())), console=console, screen=True, auto_refresh=False)
+    with suppress(KeyboardInterrupt), Keyboard(sys.stdin) as keyboard:  # Ctrl-C is as good as q
+        try:
+            live.start(refresh=True)
+            looked_at, size = clock.now(), console.size
+            while keyboard.pressed(_ATTENTION_SECONDS) not in ("q", "Q", "\x1b", "\x03", "\x04"):
+                if clock.now() - looked_at >= interval:
+                    looked_at = clock.now()
+                    live.update(Screen(watch.look(looked_at)), refresh=True)
+                elif console.size != size:
+                    live.refresh()
+                size = console.size
+        finally:
+            live.stop()  # also if it was interrupted while it was being drawn for the first time
 
 
 class Watch:
