@@ -77,7 +77,10 @@ def test_the_line_begins_where_the_slowest_wave_has_died(c: float) -> None:
 
 
 @given(
-    rate=st.floats(1e-12, 1e6), recall=st.floats(0, 1), nu=st.floats(1e-12, 1e6), elapsed=st.floats(0, 1e12)
+    rate=st.floats(1e-12, 1e6),
+    recall=st.floats(0, 1),
+    nu=st.floats(1e-12, 1e6),
+    elapsed=st.floats(0, 1e12, allow_subnormal=False),
 )
 def test_signals_never_make_the_crawler_wait_longer(
     rate: float, recall: float, nu: float, elapsed: float
