@@ -15,6 +15,7 @@ from scrapy_freshness.model import SignalSource
 from scrapy_freshness.planning.signal_trust import Share, SourceTrust, signal_trust
 from scrapy_freshness.storage import signal_reports
 from scrapy_freshness.storage.signal_reports import SignalCounts, SourceReport
+from scrapy_freshness.storage.store import Store
 
 #: Hosts and kinds of sources that are shown, those with most signals.
 _MOST = 300
@@ -67,12 +68,13 @@ def show(request: Request) -> Response:
     if asked.spider is None:
         return asked.answer("empty.html")
     spider, store = asked.spider, asked.desk.store
-    qualities = asked.desk.remembered.answer(("signals", spider), lambda: _qualities(asked, spider))
-    sources = [each for each in signal_reports.sources(store) if each.spider == spider]
+    remembered = asked.desk.remembered
+    qualities = remembered.answer(("signals", spider), lambda: _qualities(asked, spider))
+    sources = remembered.answer(("sitemaps", spider), lambda: _sources(store, spider), soonest=5.0)
     bad_sources = [each for each in sources if each.verdict in _BAD_DATES]
     return asked.answer(
         "signals.html",
-        sources=sorted(sources, key=_worst_first)[:_MOST],
+        sources=sources[:_MOST],
         n_sources=len(sources),
         qualities=qualities[:_MOST],
         liars=[each for each in qualities if each.lies],
@@ -82,6 +84,12 @@ def show(request: Request) -> Response:
         reliability=_reliability(qualities),
         quality_chart=_quality_chart(qualities),
     )
+
+
+def _sources(store: Store, spider: str) -> list[SourceReport]:
+    """All sitemaps and feeds of a spider, the worst first."""
+    own = [each for each in signal_reports.sources(store) if each.spider == spider]
+    return sorted(own, key=_worst_first)
 
 
 def _worst_first(source: SourceReport) -> tuple[bool, int, str]:

@@ -33,12 +33,28 @@ _SOONEST_CENSUS, _CENSUS_SHARE = 120.0, 0.01
 
 
 @dataclass(frozen=True, eq=False)
+class Alphabet:
+    """Addresses, a line each, in alphabetical order: it takes a while, and stays as long as they do."""
+
+    urls: bytes
+
+    @cached_property
+    def places(self) -> NDArray[np.intp]:
+        """The place of each address among all of them."""
+        lines = self.urls.split(b"\n")[:-1]  # nothing is after the last line
+        places = np.empty(len(lines), np.intp)
+        places[np.array(sorted(range(len(lines)), key=lines.__getitem__), np.intp)] = np.arange(len(lines))
+        return places
+
+
+@dataclass(frozen=True, eq=False)
 class Sight:
     """The pages of one spider at one moment."""
 
     census: Census
     terms: Terms
     now: float
+    alphabet: Alphabet
 
     def __len__(self) -> int:
         return len(self.census)
@@ -46,7 +62,7 @@ class Sight:
     def column(self, name: str) -> NDArray[Any]:
         """A column of all pages; also value, freshness, next_visit, age and url."""
         if name == "url":
-            return self._url_order
+            return self.alphabet.places
         computed = getattr(self, name, None) if name in _COMPUTED else None
         found: NDArray[Any] = self.census.columns[name] if computed is None else computed
         return found
@@ -126,14 +142,6 @@ class Sight:
     def _orders(self) -> dict[tuple[str, bool], NDArray[np.intp]]:
         return {}
 
-    @cached_property
-    def _url_order(self) -> NDArray[np.intp]:
-        """The place of each page among all addresses in alphabetical order."""
-        lines = self.census.urls.split(b"\n")[: len(self)]
-        places = np.empty(len(lines), np.intp)
-        places[np.array(sorted(range(len(lines)), key=lines.__getitem__), np.intp)] = np.arange(len(lines))
-        return places
-
     def look(self) -> "Sight":
         """Compute what nearly every page of the dashboard shows."""
         _ = self.value, self.freshness, self.next_visit, self.is_due, self.mean_freshness, self.host_sums
@@ -206,8 +214,10 @@ class Watch:
             terms = Terms.of(self._store, self._config, spider)
             self._census_costs[spider] = self._timer() - started
             self._census_times[spider] = now
-            return Sight(census, terms, now)
-        return Sight(brought_up_to_date(self._store, known.census), self._terms(spider, known), now)
+            return Sight(census, terms, now, Alphabet(census.urls))
+        census = brought_up_to_date(self._store, known.census)
+        alphabet = known.alphabet if known.alphabet.urls is census.urls else Alphabet(census.urls)
+        return Sight(census, self._terms(spider, known), now, alphabet)
 
     def _terms(self, spider: str, known: Sight) -> Terms:
         """The terms with the price and the back-offs of now; what a crawl is started with stays."""
