@@ -56,6 +56,8 @@ def show(request: Request) -> Response:
     return asked.answer(
         "hosts.html",
         lines=chosen[(number - 1) * _LENGTH : number * _LENGTH],
+        most=max(lines, key=lambda line: line.wasted, default=None),
+        all_visits=sum(line.visits for line in lines),
         total=len(chosen),
         first=(number - 1) * _LENGTH + 1,
         number=number,

@@ -81,7 +81,7 @@ def show(request: Request) -> Response:
     asked = Asked(request)
     if asked.spider is None:
         return asked.answer("empty.html")
-    span = asked.choice("range", RANGES, "6h")
+    span = asked.choice("range", RANGES, _usual_span(asked))
     return asked.answer("overview.html", ranges=RANGES, span=span, **_now(asked), **_charts(asked, span))
 
 
@@ -112,6 +112,13 @@ def show_budgets(request: Request) -> Response:
     return asked.answer(
         "_budgets.html", chart=_budget_chart(found, sight.terms.budget_per_second) if found else None
     )
+
+
+def _usual_span(asked: Asked) -> str:
+    """Six hours, or one if the first visit was less than that ago."""
+    assert asked.spider is not None
+    first = live_reports.first_visit_at(asked.desk.store, asked.spider)
+    return "6h" if first is not None and first < asked.now - RANGES["1h"][1] else "1h"
 
 
 def _now(asked: Asked) -> dict[str, Any]:

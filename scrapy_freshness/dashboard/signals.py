@@ -11,7 +11,7 @@ from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.svg import Drawing, even_ticks
 from scrapy_freshness.insight.human import share
 from scrapy_freshness.insight.learned_signals import share_interval
-from scrapy_freshness.model import SignalSource
+from scrapy_freshness.model import PageStatus, SignalSource
 from scrapy_freshness.planning.signal_trust import Share, SourceTrust, signal_trust
 from scrapy_freshness.storage import signal_reports
 from scrapy_freshness.storage.signal_reports import SignalCounts, SourceReport
@@ -32,6 +32,15 @@ DATES = {
     "same": "one date for all pages",
     "now": "always says “now”",
     "together": "all dates move together",
+}
+#: How a sitemap or feed was found.
+FOUND = {
+    "setting": "named in a setting",
+    "robots": "named in robots.txt",
+    "usual": "found where sitemaps usually are",
+    "index": "listed in a sitemap index",
+    "page": "named on a page",
+    "header": "named in a header of a page",
 }
 _BAD_DATES = ("future", "same", "now", "together")
 _CLASSES = {
@@ -70,12 +79,15 @@ def show(request: Request) -> Response:
     spider, store = asked.spider, asked.desk.store
     remembered = asked.desk.remembered
     qualities = remembered.answer(("signals", spider), lambda: _qualities(asked, spider))
-    sources = remembered.answer(("sitemaps", spider), lambda: _sources(store, spider), soonest=5.0)
+    known = remembered.answer(("sitemaps", spider), lambda: _sources(store, spider), soonest=5.0)
+    sources = [each for each in known if not _is_missing(each)]
     bad_sources = [each for each in sources if each.verdict in _BAD_DATES]
     return asked.answer(
         "signals.html",
         sources=sources[:_MOST],
         n_sources=len(sources),
+        n_missing=len(known) - len(sources),
+        found=FOUND,
         qualities=qualities[:_MOST],
         liars=[each for each in qualities if each.lies],
         bad_sources=bad_sources,
@@ -90,6 +102,11 @@ def _sources(store: Store, spider: str) -> list[SourceReport]:
     """All sitemaps and feeds of a spider, the worst first."""
     own = [each for each in signal_reports.sources(store) if each.spider == spider]
     return sorted(own, key=_worst_first)
+
+
+def _is_missing(source: SourceReport) -> bool:
+    """Whether it was only looked for, and is not there."""
+    return source.found == "usual" and source.polls == 0 and source.status is PageStatus.GONE
 
 
 def _worst_first(source: SourceReport) -> tuple[bool, int, str]:

@@ -1,7 +1,5 @@
 """What a reader sees and does, in a real browser; screenshots of every page are kept for looking at."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from lively_web import HOSTILE, NOW, SPIDER
 from playwright.sync_api import Browser, Page, expect
+from reading import reading
 from serving import served
 
 from scrapy_freshness.model import Batch, Outcome, VisitRecord
@@ -26,24 +25,6 @@ PAGES = {
     "policies": ("/policies", "What if another policy had crawled?"),
 }
 THEMES = ("light", "dark")
-
-
-@contextmanager
-def reading(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
-    """A reader's window; whatever goes wrong in it fails the test."""
-    trouble: list[str] = []
-    context = browser.new_context(**{"viewport": {"width": 1360, "height": 900}, **options})
-    context.set_default_timeout(60_000)
-    expect.set_options(timeout=60_000)
-    page = context.new_page()
-    page.on("console", lambda message: trouble.append(message.text) if message.type != "info" else None)
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("request", lambda sent: None if sent.url.startswith(address) else trouble.append(sent.url))
-    page.goto(address)
-    yield page
-    assert page.evaluate("window.hacked") is None
-    assert trouble == []
-    context.close()
 
 
 @pytest.mark.parametrize("theme", THEMES)
