@@ -12,8 +12,8 @@ from scrapy_freshness.model import HostRecord
 #: What hosts can be sorted by: head of the column and whether the largest comes first.
 SORTS: dict[str, tuple[str, bool]] = {
     "host": ("Host", False),
-    "pages": ("Pages", True),
     "wasted": ("Wasted visits", True),
+    "pages": ("Pages", True),
     "visits": ("Visits", True),
     "changes": ("Changes found", True),
     "freshness": ("Fresh", False),

@@ -40,9 +40,9 @@ _WIDTH90 = 2 * 1.6448536269514722
 def show(request: Request) -> Response:
     """Everything about one page."""
     asked = Asked(request)
-    page_id = int(request.path_params["page_id"])
+    page_id: int = request.path_params["page_id"]
     store = asked.desk.store
-    found = pages_with_ids(store, [page_id]) if abs(page_id) < 2**63 else []
+    found = pages_with_ids(store, [page_id])
     records = store.load_records([page_id]) if found else []
     if not records:
         raise HTTPException(404, "There is no such page")

@@ -67,8 +67,12 @@ class Quality:
     @property
     def lies(self) -> bool:
         """Whether hardly any of its signals announces a change, for sure."""
-        high = self.found.high if self.found and self.answered >= _ENOUGH else 1.0
-        return high < _LIES or (self.precision is not None and self.precision.high < _LIES)
+        return self.hardly_any or (self.precision is not None and self.precision.high < _LIES)
+
+    @property
+    def hardly_any(self) -> bool:
+        """Whether hardly any visit after a signal has found a change, for sure."""
+        return self.found is not None and self.answered >= _ENOUGH and self.found.high < _LIES
 
 
 def show(request: Request) -> Response:

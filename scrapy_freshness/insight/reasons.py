@@ -78,6 +78,11 @@ class Case:
         return self.interval_seconds < math.inf
 
     @property
+    def is_outbid(self) -> bool:
+        """Whether it waits for its first copy while visits of other pages are worth more."""
+        return self.status == "new" and self.value < self.price
+
+    @property
     def was_never_sent(self) -> bool:
         """Whether every attempt to visit the page has ended before a request was sent."""
         return self.status == "new" and self.visits == 0 and self.failures > 0
@@ -104,6 +109,8 @@ def answer(case: Case, now: float) -> str:
         return "It is not visited: no visit is worth its price."
     if case.next_visit_at > now:
         return f"It is not due yet; the next visit is expected {relative(case.next_visit_at, now)}."
+    if case.is_outbid:
+        return "It waits: visits of other pages are worth more."
     return "It is due, and waits for its turn."
 
 
@@ -222,6 +229,8 @@ def _next_visit(case: Case, now: float) -> Iterator[str]:
         )
     elif case.next_visit_at > now:
         yield f"The next visit is expected {_when(case.next_visit_at, now)}{_rhythm(case)}."
+    elif case.is_outbid:
+        yield "It is visited as soon as other visits are not worth more."
     elif case.is_running:
         yield f"It is due, and visited as soon as the budget and its host have room{_rhythm(case)}."
     else:

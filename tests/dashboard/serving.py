@@ -1,5 +1,6 @@
 """A dashboard over a database, served by a real server."""
 
+import faulthandler
 import socket
 import threading
 from collections.abc import Iterator
@@ -35,6 +36,8 @@ def served(
             yield f"http://127.0.0.1:{listening.getsockname()[1]}", clock
         finally:
             server.should_exit = True
-            thread.join(20)
-            server.force_exit = True  # a browser may not let go of its connections
-            thread.join(20)
+            thread.join(30)
+            if thread.is_alive():
+                faulthandler.dump_traceback()  # what it waits for
+                server.force_exit = True
+                thread.join(20)

@@ -57,6 +57,10 @@ def case(**fields: Any) -> Case:
     [
         ({}, "It is not due yet; the next visit is expected in 60 min."),
         ({"next_visit_at": NOW - 1}, "It is due, and waits for its turn."),
+        (
+            {"status": "new", "visits": 0, "next_visit_at": NOW - 1},
+            "It waits: visits of other pages are worth more.",
+        ),
         ({"is_running": False}, "It is not visited: the crawl is not running."),
         (
             {"status": "suspended"},

@@ -1,0 +1,33 @@
+"""A dashboard that is ended leaves nothing behind, whatever ends it."""
+
+import threading
+
+import anyio
+import pytest
+from lively_web import NOW
+
+from scrapy_freshness.clock import ManualClock
+from scrapy_freshness.config import Config
+from scrapy_freshness.dashboard.app import new_app
+from scrapy_freshness.dashboard.security import Door
+from scrapy_freshness.storage.store import Store
+
+
+@pytest.mark.parametrize("is_interrupted", [False, True])
+def test_its_threads_end_with_it(lively_url: str, is_interrupted: bool) -> None:
+    """Also if the server is stopped in a hurry, and only cancels it."""
+    before = set(threading.enumerate())
+    with Store.open_readonly(lively_url) as store:
+        app = new_app(store, Config(database_url=lively_url), ManualClock(NOW), Door("127.0.0.1"))
+
+        async def run() -> None:
+            with anyio.CancelScope() as scope:
+                async with app.router.lifespan_context(app):
+                    if is_interrupted:
+                        scope.cancel()
+                        await anyio.sleep_forever()
+
+        anyio.run(run)
+        left = [thread.name for thread in set(threading.enumerate()) - before]
+
+    assert not [name for name in left if name.startswith("dashboard")]
