@@ -125,8 +125,9 @@ def _now(asked: Asked) -> dict[str, Any]:
     assert asked.spider is not None
     store, sight = asked.desk.store, asked.sight
     state = store.load_state(asked.spider)
-    hour = reports.activity_since(store, asked.now - 3600.0).get(asked.spider)
-    seconds = min(3600.0, max(asked.now - state.started_at, 60.0)) if state else 3600.0
+    since = max(asked.now - 3600.0, state.started_at if state else 0.0) // 60 * 60.0
+    hour = reports.activity_since(store, since).get(asked.spider)
+    seconds = max(asked.now - since, 60.0)
     fetches = sum(hour.fetches.values()) if hour else 0
     points = live_reports.freshness_history(store, asked.spider, asked.now - 900.0, 15)
     fresh = sight.mean_freshness

@@ -109,7 +109,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
-                headers.setdefault("Cache-Control", "no-store")
+                is_ours = scope["path"].startswith("/static/")  # nothing in it is about the crawl
+                headers.setdefault("Cache-Control", "no-cache" if is_ours else "no-store")
             await send(message)
 
         answer = self._answer(HTTPConnection(scope))

@@ -106,7 +106,7 @@ def answer(case: Case, now: float) -> str:
         after = count(case.failures, "failure")
         return f"It waits after {after}; the next try is {relative(case.not_before, now)}."
     if case.status == "active" and not case.is_ever_visited:
-        return "It is not visited: no visit is worth its price."
+        return "It is not visited: at this budget, no visit pays."
     if case.next_visit_at > now:
         return f"It is not due yet; the next visit is expected {relative(case.next_visit_at, now)}."
     if case.is_outbid:

@@ -56,6 +56,7 @@ def test_every_answer_forbids_what_pages_do_not_need(lively: str) -> None:
         assert "frame-ancestors 'none'" in policy
         assert headers["x-frame-options"] == "DENY"
         assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == ("no-cache" if path.startswith("/static/") else "no-store")
         assert "server" not in headers or "uvicorn" not in headers["server"]
 
 

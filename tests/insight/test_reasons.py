@@ -80,7 +80,7 @@ def case(**fields: Any) -> Case:
             {"failures": 2, "not_before": NOW + 120},
             "It waits after 2 failures; the next try is in 2 min.",
         ),
-        ({"interval_seconds": math.inf}, "It is not visited: no visit is worth its price."),
+        ({"interval_seconds": math.inf}, "It is not visited: at this budget, no visit pays."),
     ],
 )
 def test_the_answer(fields: dict[str, Any], told: str) -> None:
