@@ -52,6 +52,7 @@ def test_a_phone_shows_every_page_without_scrolling_sideways(browser: Browser, l
 
 
 def test_pages_of_an_empty_database_say_what_to_do(browser: Browser, sqlite_url: str) -> None:
+    SCREENSHOTS.mkdir(exist_ok=True)
     Store.open(sqlite_url).close()
     with served(sqlite_url) as (address, _), reading(browser, address) as page:
         for path, _ in PAGES.values():
@@ -59,6 +60,11 @@ def test_pages_of_an_empty_database_say_what_to_do(browser: Browser, sqlite_url:
                 page.goto(address + path)
                 expect(page.locator("main")).to_contain_text("scrapy crawl NAME")
         assert Axe().run(page).violations_count == 0
+        page.goto(address)
+        page.screenshot(path=SCREENSHOTS / "empty.png", full_page=True)
+        with Store.open(sqlite_url) as store:
+            store.save("quotes", Batch(fetches={(1, "page"): 1}))
+        expect(page.locator("main")).to_contain_text("scrapy crawl quotes")  # by itself
 
 
 def test_pages_of_a_spider_that_has_found_nothing_say_what_to_do(browser: Browser, sqlite_url: str) -> None:
