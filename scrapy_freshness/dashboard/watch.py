@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.config import Config
 from scrapy_freshness.dashboard.hosts_table import HostSums
+from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.model import PageKind, PageStatus
 from scrapy_freshness.storage.census import Census, brought_up_to_date, take_census
@@ -142,13 +143,19 @@ class Sight:
     def _orders(self) -> dict[tuple[str, bool], NDArray[np.intp]]:
         return {}
 
-    def look(self) -> "Sight":
-        """Compute what nearly every page of the dashboard shows."""
-        _ = self.value, self.freshness, self.next_visit, self.is_due, self.mean_freshness, self.host_sums
+    def look(self, go_on: Callable[[], object]) -> "Sight":
+        """Compute what nearly every page of the dashboard shows; *go_on* may raise an error to end it."""
+        for name in ("value", "freshness", "next_visit", "is_due", "mean_freshness", "host_sums"):
+            go_on()
+            getattr(self, name)
         return self
 
 
 _COMPUTED = ("value", "freshness", "next_visit", "age")
+
+
+class ClosingError(FreshnessError):
+    """The dashboard is being closed: nobody looks any more."""
 
 
 class Watch:
@@ -159,6 +166,7 @@ class Watch:
         self._store, self._config, self._clock, self._timer = store, config, clock, timer
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="dashboard-watch")
         self._lock = threading.Lock()
+        self._is_closing = threading.Event()
         self._sights: dict[str, Sight] = {}
         self._looking: dict[str, Future[Sight]] = {}
         self._costs: dict[str, float] = {}  #: seconds that the last look took
@@ -184,9 +192,18 @@ class Watch:
             if spider not in self._looking and spider not in self._sights:
                 self._looking[spider] = self._thread.submit(self._look, spider)
 
+    def stop(self) -> None:
+        """Look no more: who waits for a look is told so, and one that is under way ends soon."""
+        self._is_closing.set()
+
     def close(self) -> None:
-        """Look no more."""
+        """Look no more, and wait until nobody does."""
+        self.stop()
         self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def _go_on(self) -> None:
+        if self._is_closing.is_set():
+            raise ClosingError("the dashboard is being closed")
 
     def _age(self, spider: str, known: Sight | None) -> float:
         """How old a look is, in units of what it may be."""
@@ -197,7 +214,7 @@ class Watch:
     def _look(self, spider: str) -> Sight:
         try:
             started = self._timer()
-            sight = self._new_sight(spider, self._sights.get(spider)).look()
+            sight = self._new_sight(spider, self._sights.get(spider)).look(self._go_on)
             self._costs[spider] = self._timer() - started
             self._sights[spider] = sight
             return sight
@@ -210,7 +227,7 @@ class Watch:
         age = now - self._census_times.get(spider, -np.inf)
         if known is None or age > max(_SOONEST_CENSUS, self._census_costs[spider] / _CENSUS_SHARE):
             started = self._timer()
-            census = take_census(self._store, spider)
+            census = take_census(self._store, spider, self._go_on)
             terms = Terms.of(self._store, self._config, spider)
             self._census_costs[spider] = self._timer() - started
             self._census_times[spider] = now

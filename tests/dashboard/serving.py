@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-import uvicorn
 from lively_web import NOW
 
 from scrapy_freshness.clock import ManualClock
 from scrapy_freshness.config import Config
 from scrapy_freshness.dashboard.app import new_app
 from scrapy_freshness.dashboard.security import Door
+from scrapy_freshness.dashboard.serving import Server
 from scrapy_freshness.storage.store import Store
 
 
@@ -28,8 +28,7 @@ def served(
     with Store.open_readonly(database_url) as store, listening:
         config = Config(database_url=database_url)
         app = new_app(store, config, clock, door or Door("127.0.0.1"), open_store)
-        quiet = uvicorn.Config(app, log_level="critical", server_header=False, timeout_graceful_shutdown=1)
-        server = uvicorn.Server(quiet)
+        server = Server(app, log_level="critical", server_header=False, timeout_graceful_shutdown=1)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
