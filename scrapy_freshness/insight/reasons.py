@@ -96,13 +96,13 @@ def answer(case: Case, now: float) -> str:
         return "It is not visited: the spider has no callback for it any more."
     if case.was_never_sent:
         return "It could not be visited: every request for it was stopped before it was sent."
-    if case.host_blocked_until > now:
+    if max(case.next_visit_at, now) <= case.host_blocked_until:
         ends = relative(case.host_blocked_until, now)
         return f"It waits for its host, which is in back-off; that ends {ends}."
     if case.status in ("gone", "moved"):
         what = "is gone" if case.status == "gone" else "redirects for good"
         return f"It {what}; the next look is expected {relative(case.next_visit_at, now)}."
-    if case.failures and case.not_before > now:
+    if case.failures and max(case.next_visit_at, now) <= case.not_before:
         after = count(case.failures, "failure")
         return f"It waits after {after}; the next try is {relative(case.not_before, now)}."
     if case.status == "active" and not case.is_ever_visited:

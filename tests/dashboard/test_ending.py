@@ -29,7 +29,9 @@ def test_its_threads_end_with_it(lively_url: str, is_interrupted: bool) -> None:
                         scope.cancel()
                         await anyio.sleep_forever()
 
-        anyio.run(run)
+        loop = threading.Thread(target=anyio.run, args=(run,))  # the browser's loop may be in this thread
+        loop.start()
+        loop.join()
         left = [thread.name for thread in set(threading.enumerate()) - before]
 
     assert not [name for name in left if name.startswith("dashboard")]

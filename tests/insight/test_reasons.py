@@ -71,13 +71,17 @@ def case(**fields: Any) -> Case:
             "It could not be visited: every request for it was stopped before it was sent.",
         ),
         (
-            {"host_blocked_until": NOW + 300},
+            {"host_blocked_until": NOW + 300, "next_visit_at": NOW + 300},
             "It waits for its host, which is in back-off; that ends in 5 min.",
+        ),
+        (
+            {"host_blocked_until": NOW + 3, "failures": 2, "not_before": NOW + 3},
+            "It is not due yet; the next visit is expected in 60 min.",
         ),
         ({"status": "gone"}, "It is gone; the next look is expected in 60 min."),
         ({"status": "moved"}, "It redirects for good; the next look is expected in 60 min."),
         (
-            {"failures": 2, "not_before": NOW + 120},
+            {"failures": 2, "not_before": NOW + 120, "next_visit_at": NOW + 120},
             "It waits after 2 failures; the next try is in 2 min.",
         ),
         ({"interval_seconds": math.inf}, "It is not visited: at this budget, no visit pays."),
