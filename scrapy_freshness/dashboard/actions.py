@@ -34,7 +34,7 @@ async def ask(request: Request) -> Response:
         raise HTTPException(403, "This dashboard only reads: start it with --allow-actions")
     form = await form_of(request)
     wanted, every = form.get("action", [""])[-1], form.get("every", [""])[-1]
-    return await run_in_threadpool(_asked, Asked(request), int(request.path_params["page_id"]), wanted, every)
+    return await run_in_threadpool(_asked, Asked(request), request.path_params["page_id"], wanted, every)
 
 
 def _asked(asked: Asked, page_id: int, wanted: str, every: str) -> Response:

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -35,6 +36,23 @@ from scrapy_freshness.errors import FreshnessError, InputError
 from scrapy_freshness.storage.store import Store
 
 
+class PageId(Convertor[int]):
+    """The id of a page in an address; what no database can hold is the id of no page."""
+
+    regex = "[0-9]{1,19}"
+
+    def convert(self, value: str) -> int:
+        """The number."""
+        return min(int(value), 2**63 - 1)
+
+    def to_string(self, value: int) -> str:
+        """As it is in an address."""
+        return str(value)
+
+
+register_url_convertor("page_id", PageId())
+
+
 def new_app(
     store: Store, config: Config, clock: Clock, door: Door, open_store: actions.OpenStore | None = None
 ) -> Starlette:
@@ -55,12 +73,14 @@ def new_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        for spider in (await run_in_threadpool(desk.spiders))[:1]:
-            desk.watch.look_ahead(spider)
-        yield
-        desk.replays.close()
-        desk.watch.close()
-        desk.remembered.close()
+        try:  # whatever ends it: a server that is stopped while it starts, or in a hurry, says no goodbye
+            for spider in (await run_in_threadpool(desk.spiders))[:1]:
+                desk.watch.look_ahead(spider)
+            yield
+        finally:
+            desk.replays.close()
+            desk.watch.close()
+            desk.remembered.close()
 
     app = Starlette(
         routes=[
@@ -70,8 +90,8 @@ def new_app(
             Route("/live/budgets", overview.show_budgets),
             Route("/pages", page_list.show),
             Route("/pages.csv", page_list.download),
-            Route("/pages/{page_id:int}", page_detail.show, methods=["GET"]),
-            Route("/pages/{page_id:int}", actions.ask, methods=["POST"]),
+            Route("/pages/{page_id:page_id}", page_detail.show, methods=["GET"]),
+            Route("/pages/{page_id:page_id}", actions.ask, methods=["POST"]),
             Route("/hosts", hosts.show),
             Route("/sources", sources.show),
             Route("/live/sources", sources.show_table),

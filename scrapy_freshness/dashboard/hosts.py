@@ -12,8 +12,8 @@ from scrapy_freshness.model import HostRecord
 #: What hosts can be sorted by: head of the column and whether the largest comes first.
 SORTS: dict[str, tuple[str, bool]] = {
     "host": ("Host", False),
-    "pages": ("Pages", True),
     "wasted": ("Wasted visits", True),
+    "pages": ("Pages", True),
     "visits": ("Visits", True),
     "changes": ("Changes found", True),
     "freshness": ("Fresh", False),
@@ -56,6 +56,8 @@ def show(request: Request) -> Response:
     return asked.answer(
         "hosts.html",
         lines=chosen[(number - 1) * _LENGTH : number * _LENGTH],
+        most=max(lines, key=lambda line: line.wasted, default=None),
+        all_visits=sum(line.visits for line in lines),
         total=len(chosen),
         first=(number - 1) * _LENGTH + 1,
         number=number,

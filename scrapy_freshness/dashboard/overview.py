@@ -81,7 +81,7 @@ def show(request: Request) -> Response:
     asked = Asked(request)
     if asked.spider is None:
         return asked.answer("empty.html")
-    span = asked.choice("range", RANGES, "6h")
+    span = asked.choice("range", RANGES, _usual_span(asked))
     return asked.answer("overview.html", ranges=RANGES, span=span, **_now(asked), **_charts(asked, span))
 
 
@@ -114,12 +114,20 @@ def show_budgets(request: Request) -> Response:
     )
 
 
+def _usual_span(asked: Asked) -> str:
+    """Six hours, or one if the first visit was less than that ago."""
+    assert asked.spider is not None
+    first = live_reports.first_visit_at(asked.desk.store, asked.spider)
+    return "6h" if first is not None and first < asked.now - RANGES["1h"][1] else "1h"
+
+
 def _now(asked: Asked) -> dict[str, Any]:
     assert asked.spider is not None
     store, sight = asked.desk.store, asked.sight
     state = store.load_state(asked.spider)
-    hour = reports.activity_since(store, asked.now - 3600.0).get(asked.spider)
-    seconds = min(3600.0, max(asked.now - state.started_at, 60.0)) if state else 3600.0
+    since = max(asked.now - 3600.0, state.started_at if state else 0.0) // 60 * 60.0
+    hour = reports.activity_since(store, since).get(asked.spider)
+    seconds = max(asked.now - since, 60.0)
     fetches = sum(hour.fetches.values()) if hour else 0
     points = live_reports.freshness_history(store, asked.spider, asked.now - 900.0, 15)
     fresh = sight.mean_freshness

@@ -24,7 +24,7 @@ from scrapy_freshness.insight.case import case_of
 from scrapy_freshness.insight.clockwork import MOST_VISITS, busiest_hours, hourly_changes
 from scrapy_freshness.insight.fragments import lives
 from scrapy_freshness.insight.posterior import posterior_of
-from scrapy_freshness.insight.reasons import Case, sentences
+from scrapy_freshness.insight.reasons import Case, answer, sentences
 from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.longevity_learners import points_of
 from scrapy_freshness.storage.live_reports import pages_with_ids
@@ -40,9 +40,9 @@ _WIDTH90 = 2 * 1.6448536269514722
 def show(request: Request) -> Response:
     """Everything about one page."""
     asked = Asked(request)
-    page_id = int(request.path_params["page_id"])
+    page_id: int = request.path_params["page_id"]
     store = asked.desk.store
-    found = pages_with_ids(store, [page_id]) if abs(page_id) < 2**63 else []
+    found = pages_with_ids(store, [page_id])
     records = store.load_records([page_id]) if found else []
     if not records:
         raise HTTPException(404, "There is no such page")
@@ -61,6 +61,7 @@ def show(request: Request) -> Response:
         record=record,
         page=page,
         case=case,
+        answer=answer(case, asked.now) if case else None,
         reasons=sentences(case, asked.now) if case else [],
         visits=visits[:_SHOWN_VISITS],
         n_visits=len(visits),

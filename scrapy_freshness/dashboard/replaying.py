@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import signal
 import threading
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -99,6 +100,7 @@ def _follow(replaying: Replaying, news: Connection) -> None:
 
 def _work(config: Config, question: Question, news: Connection) -> None:
     """What the process does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the dashboard, which ends this process
     os.nice(_NICE)
     told = 0.0
 

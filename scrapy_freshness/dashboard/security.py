@@ -86,7 +86,7 @@ class Door:
     def takes_form(self, headers: Headers, key: str) -> bool:
         """Whether a form was sent from one of our own pages."""
         origin = headers.get("origin")
-        is_ours = origin is None or urlsplit(origin).netloc == headers.get("host", "")
+        is_ours = origin is None or origin.partition("://")[2] == headers.get("host", "")
         is_near = headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
         return is_ours and is_near and hmac.compare_digest(key.encode(), self.form_key().encode())
 
@@ -109,7 +109,8 @@ class Guard:
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
                     headers[name] = value
-                headers.setdefault("Cache-Control", "no-store")
+                is_ours = scope["path"].startswith("/static/")  # nothing in it is about the crawl
+                headers.setdefault("Cache-Control", "no-cache" if is_ours else "no-store")
             await send(message)
 
         answer = self._answer(HTTPConnection(scope))

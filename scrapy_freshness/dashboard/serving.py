@@ -2,11 +2,27 @@
 
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
 
+from scrapy_freshness.dashboard.watch import Watch
 from scrapy_freshness.errors import FreshnessError
+
+
+class Server(uvicorn.Server):
+    """A server that tells the dashboard when it ends, before it waits for requests that wait for a look."""
+
+    def __init__(self, app: Starlette, **options: Any) -> None:
+        """Serve *app*, which `new_app` has made, with options of uvicorn."""
+        super().__init__(uvicorn.Config(app, **options))
+        self._watch: Watch = app.state.desk.watch
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End all that is under way."""
+        self._watch.stop()
+        await super().shutdown(sockets)
 
 
 def serve(app: Starlette, host: str, port: int, ready: Callable[[str], None]) -> None:
@@ -19,7 +35,7 @@ def serve(app: Starlette, host: str, port: int, ready: Callable[[str], None]) ->
     with listening:
         name = f"[{host}]" if ":" in host else host
         ready(f"http://{name}:{listening.getsockname()[1]}/")
-        config = uvicorn.Config(
+        server = Server(
             app,
             log_level="warning",
             access_log=False,
@@ -27,4 +43,4 @@ def serve(app: Starlette, host: str, port: int, ready: Callable[[str], None]) ->
             proxy_headers=False,
             timeout_graceful_shutdown=2,
         )
-        uvicorn.Server(config).run(sockets=[listening])
+        server.run(sockets=[listening])

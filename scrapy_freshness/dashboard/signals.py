@@ -11,10 +11,11 @@ from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.svg import Drawing, even_ticks
 from scrapy_freshness.insight.human import share
 from scrapy_freshness.insight.learned_signals import share_interval
-from scrapy_freshness.model import SignalSource
+from scrapy_freshness.model import PageStatus, SignalSource
 from scrapy_freshness.planning.signal_trust import Share, SourceTrust, signal_trust
 from scrapy_freshness.storage import signal_reports
 from scrapy_freshness.storage.signal_reports import SignalCounts, SourceReport
+from scrapy_freshness.storage.store import Store
 
 #: Hosts and kinds of sources that are shown, those with most signals.
 _MOST = 300
@@ -31,6 +32,15 @@ DATES = {
     "same": "one date for all pages",
     "now": "always says “now”",
     "together": "all dates move together",
+}
+#: How a sitemap or feed was found.
+FOUND = {
+    "setting": "named in a setting",
+    "robots": "named in robots.txt",
+    "usual": "found where sitemaps usually are",
+    "index": "listed in a sitemap index",
+    "page": "named on a page",
+    "header": "named in a header of a page",
 }
 _BAD_DATES = ("future", "same", "now", "together")
 _CLASSES = {
@@ -57,8 +67,12 @@ class Quality:
     @property
     def lies(self) -> bool:
         """Whether hardly any of its signals announces a change, for sure."""
-        high = self.found.high if self.found and self.answered >= _ENOUGH else 1.0
-        return high < _LIES or (self.precision is not None and self.precision.high < _LIES)
+        return self.hardly_any or (self.precision is not None and self.precision.high < _LIES)
+
+    @property
+    def hardly_any(self) -> bool:
+        """Whether hardly any visit after a signal has found a change, for sure."""
+        return self.found is not None and self.answered >= _ENOUGH and self.found.high < _LIES
 
 
 def show(request: Request) -> Response:
@@ -67,13 +81,17 @@ def show(request: Request) -> Response:
     if asked.spider is None:
         return asked.answer("empty.html")
     spider, store = asked.spider, asked.desk.store
-    qualities = asked.desk.remembered.answer(("signals", spider), lambda: _qualities(asked, spider))
-    sources = [each for each in signal_reports.sources(store) if each.spider == spider]
+    remembered = asked.desk.remembered
+    qualities = remembered.answer(("signals", spider), lambda: _qualities(asked, spider))
+    known = remembered.answer(("sitemaps", spider), lambda: _sources(store, spider), soonest=5.0)
+    sources = [each for each in known if not _is_missing(each)]
     bad_sources = [each for each in sources if each.verdict in _BAD_DATES]
     return asked.answer(
         "signals.html",
-        sources=sorted(sources, key=_worst_first)[:_MOST],
+        sources=sources[:_MOST],
         n_sources=len(sources),
+        n_missing=len(known) - len(sources),
+        found=FOUND,
         qualities=qualities[:_MOST],
         liars=[each for each in qualities if each.lies],
         bad_sources=bad_sources,
@@ -82,6 +100,17 @@ def show(request: Request) -> Response:
         reliability=_reliability(qualities),
         quality_chart=_quality_chart(qualities),
     )
+
+
+def _sources(store: Store, spider: str) -> list[SourceReport]:
+    """All sitemaps and feeds of a spider, the worst first."""
+    own = [each for each in signal_reports.sources(store) if each.spider == spider]
+    return sorted(own, key=_worst_first)
+
+
+def _is_missing(source: SourceReport) -> bool:
+    """Whether it was only looked for, and is not there."""
+    return source.found == "usual" and source.polls == 0 and source.status is PageStatus.GONE
 
 
 def _worst_first(source: SourceReport) -> tuple[bool, int, str]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.config import Config
 from scrapy_freshness.dashboard.hosts_table import HostSums
+from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.model import PageKind, PageStatus
 from scrapy_freshness.storage.census import Census, brought_up_to_date, take_census
@@ -33,12 +34,28 @@ _SOONEST_CENSUS, _CENSUS_SHARE = 120.0, 0.01
 
 
 @dataclass(frozen=True, eq=False)
+class Alphabet:
+    """Addresses, a line each, in alphabetical order: it takes a while, and stays as long as they do."""
+
+    urls: bytes
+
+    @cached_property
+    def places(self) -> NDArray[np.intp]:
+        """The place of each address among all of them."""
+        lines = self.urls.split(b"\n")[:-1]  # nothing is after the last line
+        places = np.empty(len(lines), np.intp)
+        places[np.array(sorted(range(len(lines)), key=lines.__getitem__), np.intp)] = np.arange(len(lines))
+        return places
+
+
+@dataclass(frozen=True, eq=False)
 class Sight:
     """The pages of one spider at one moment."""
 
     census: Census
     terms: Terms
     now: float
+    alphabet: Alphabet
 
     def __len__(self) -> int:
         return len(self.census)
@@ -46,7 +63,7 @@ class Sight:
     def column(self, name: str) -> NDArray[Any]:
         """A column of all pages; also value, freshness, next_visit, age and url."""
         if name == "url":
-            return self._url_order
+            return self.alphabet.places
         computed = getattr(self, name, None) if name in _COMPUTED else None
         found: NDArray[Any] = self.census.columns[name] if computed is None else computed
         return found
@@ -126,21 +143,19 @@ class Sight:
     def _orders(self) -> dict[tuple[str, bool], NDArray[np.intp]]:
         return {}
 
-    @cached_property
-    def _url_order(self) -> NDArray[np.intp]:
-        """The place of each page among all addresses in alphabetical order."""
-        lines = self.census.urls.split(b"\n")[: len(self)]
-        places = np.empty(len(lines), np.intp)
-        places[np.array(sorted(range(len(lines)), key=lines.__getitem__), np.intp)] = np.arange(len(lines))
-        return places
-
-    def look(self) -> "Sight":
-        """Compute what nearly every page of the dashboard shows."""
-        _ = self.value, self.freshness, self.next_visit, self.is_due, self.mean_freshness, self.host_sums
+    def look(self, go_on: Callable[[], object]) -> "Sight":
+        """Compute what nearly every page of the dashboard shows; *go_on* may raise an error to end it."""
+        for name in ("value", "freshness", "next_visit", "is_due", "mean_freshness", "host_sums"):
+            go_on()
+            getattr(self, name)
         return self
 
 
 _COMPUTED = ("value", "freshness", "next_visit", "age")
+
+
+class ClosingError(FreshnessError):
+    """The dashboard is being closed: nobody looks any more."""
 
 
 class Watch:
@@ -151,6 +166,7 @@ class Watch:
         self._store, self._config, self._clock, self._timer = store, config, clock, timer
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="dashboard-watch")
         self._lock = threading.Lock()
+        self._is_closing = threading.Event()
         self._sights: dict[str, Sight] = {}
         self._looking: dict[str, Future[Sight]] = {}
         self._costs: dict[str, float] = {}  #: seconds that the last look took
@@ -176,9 +192,18 @@ class Watch:
             if spider not in self._looking and spider not in self._sights:
                 self._looking[spider] = self._thread.submit(self._look, spider)
 
+    def stop(self) -> None:
+        """Look no more: who waits for a look is told so, and one that is under way ends soon."""
+        self._is_closing.set()
+
     def close(self) -> None:
-        """Look no more."""
+        """Look no more, and wait until nobody does."""
+        self.stop()
         self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def _go_on(self) -> None:
+        if self._is_closing.is_set():
+            raise ClosingError("the dashboard is being closed")
 
     def _age(self, spider: str, known: Sight | None) -> float:
         """How old a look is, in units of what it may be."""
@@ -189,7 +214,7 @@ class Watch:
     def _look(self, spider: str) -> Sight:
         try:
             started = self._timer()
-            sight = self._new_sight(spider, self._sights.get(spider)).look()
+            sight = self._new_sight(spider, self._sights.get(spider)).look(self._go_on)
             self._costs[spider] = self._timer() - started
             self._sights[spider] = sight
             return sight
@@ -202,12 +227,14 @@ class Watch:
         age = now - self._census_times.get(spider, -np.inf)
         if known is None or age > max(_SOONEST_CENSUS, self._census_costs[spider] / _CENSUS_SHARE):
             started = self._timer()
-            census = take_census(self._store, spider)
+            census = take_census(self._store, spider, self._go_on)
             terms = Terms.of(self._store, self._config, spider)
             self._census_costs[spider] = self._timer() - started
             self._census_times[spider] = now
-            return Sight(census, terms, now)
-        return Sight(brought_up_to_date(self._store, known.census), self._terms(spider, known), now)
+            return Sight(census, terms, now, Alphabet(census.urls))
+        census = brought_up_to_date(self._store, known.census)
+        alphabet = known.alphabet if known.alphabet.urls is census.urls else Alphabet(census.urls)
+        return Sight(census, self._terms(spider, known), now, alphabet)
 
     def _terms(self, spider: str, known: Sight) -> Terms:
         """The terms with the price and the back-offs of now; what a crawl is started with stays."""

@@ -47,6 +47,10 @@ def verdict(crawl: Standing, now: float) -> Verdict:
     return Verdict(level=level, headline=headline, sentences=[reason, *_more(crawl)])
 
 
+def _is_getting_to_know(crawl: Standing) -> bool:
+    return crawl.never_fetched > max(_MANY_NEW * crawl.pages, 1)
+
+
 def _judged(crawl: Standing, now: float) -> tuple[str, str, str]:
     if crawl.pages == 0:
         return (
@@ -61,7 +65,7 @@ def _judged(crawl: Standing, now: float) -> tuple[str, str, str]:
             else "it has never run"
         )
         return "bad", "The crawl is not running", f"Nothing is visited, and copies grow old: {since}."
-    if crawl.never_fetched > max(_MANY_NEW * crawl.pages, 1):
+    if _is_getting_to_know(crawl):
         takes = duration(crawl.never_fetched / crawl.budget_per_second)
         return (
             "busy",
@@ -97,5 +101,7 @@ def _more(crawl: Standing) -> Iterator[str]:
     if crawl.freshness is None:
         return
     yield f"A copy is still current with a probability of {share(crawl.freshness)}, by importance."
-    if crawl.uniform_freshness is not None and not math.isnan(crawl.uniform_freshness):
+    # What visiting in turn gives in the long run is no measure for a crawl that has just begun, or has ended.
+    is_settled = crawl.is_running and not _is_getting_to_know(crawl)
+    if is_settled and crawl.uniform_freshness is not None and not math.isnan(crawl.uniform_freshness):
         yield f"Visiting every page in turn at the same budget would give {share(crawl.uniform_freshness)}."

@@ -77,6 +77,42 @@ class Case:
         """Whether the page is ever worth a second visit at the present price."""
         return self.interval_seconds < math.inf
 
+    @property
+    def is_outbid(self) -> bool:
+        """Whether it waits for its first copy while visits of other pages are worth more."""
+        return self.status == "new" and self.value < self.price
+
+    @property
+    def was_never_sent(self) -> bool:
+        """Whether every attempt to visit the page has ended before a request was sent."""
+        return self.status == "new" and self.visits == 0 and self.failures > 0
+
+
+def answer(case: Case, now: float) -> str:
+    """Why it is not visited right now, in a few words: what comes first of all that it waits for."""
+    if not case.is_running:
+        return "It is not visited: the crawl is not running."
+    if case.status == "suspended":
+        return "It is not visited: the spider has no callback for it any more."
+    if case.was_never_sent:
+        return "It could not be visited: every request for it was stopped before it was sent."
+    if max(case.next_visit_at, now) <= case.host_blocked_until:
+        ends = relative(case.host_blocked_until, now)
+        return f"It waits for its host, which is in back-off; that ends {ends}."
+    if case.status in ("gone", "moved"):
+        what = "is gone" if case.status == "gone" else "redirects for good"
+        return f"It {what}; the next look is expected {relative(case.next_visit_at, now)}."
+    if case.failures and max(case.next_visit_at, now) <= case.not_before:
+        after = count(case.failures, "failure")
+        return f"It waits after {after}; the next try is {relative(case.not_before, now)}."
+    if case.status == "active" and not case.is_ever_visited:
+        return "It is not visited: at this budget, no visit pays."
+    if case.next_visit_at > now:
+        return f"It is not due yet; the next visit is expected {relative(case.next_visit_at, now)}."
+    if case.is_outbid:
+        return "It waits: visits of other pages are worth more."
+    return "It is due, and waits for its turn."
+
 
 def sentences(case: Case, now: float) -> list[str]:
     """The case of a page in words."""
@@ -153,12 +189,8 @@ def _worth(case: Case) -> Iterator[str]:
 
 
 def _obstacles(case: Case, now: float) -> Iterator[str]:
-    if case.failures and case.not_before > now and case.status in ("new", "active"):
-        answer = f", the last with HTTP {case.http_status}" if case.http_status else ""
-        yield (
-            f"The last {count(case.failures, 'visit')} failed{answer}; the next may begin "
-            f"{_when(case.not_before, now)}."
-        )
+    if case.failures and case.status in ("new", "active"):
+        yield _failed(case, now)
     if case.host_blocked_until > now:
         yield (
             f"Its host {case.host} is in back-off after {count(case.host_failures, 'refusal')} in a row, "
@@ -169,6 +201,17 @@ def _obstacles(case: Case, now: float) -> Iterator[str]:
             f"The host's answers “not modified” are not believed: {case.host_false_not_modified:,} of "
             f"{case.host_audits:,} that were checked were false. The page is nearly always fetched in full."
         )
+
+
+def _failed(case: Case, now: float) -> str:
+    later = f"; the next may begin {_when(case.not_before, now)}" if case.not_before > now else ""
+    if case.was_never_sent:
+        return (
+            f"It was tried {count(case.failures, 'time')}, but the request was never sent: robots.txt "
+            f"forbids it, it is outside of `allowed_domains`, or another component has dropped it{later}."
+        )
+    answer = f", the last with HTTP {case.http_status}" if case.http_status else ""
+    return f"The last {count(case.failures, 'visit')} failed{answer}{later}."
 
 
 def _next_visit(case: Case, now: float) -> Iterator[str]:
@@ -186,6 +229,8 @@ def _next_visit(case: Case, now: float) -> Iterator[str]:
         )
     elif case.next_visit_at > now:
         yield f"The next visit is expected {_when(case.next_visit_at, now)}{_rhythm(case)}."
+    elif case.is_outbid:
+        yield "It is visited as soon as other visits are not worth more."
     elif case.is_running:
         yield f"It is due, and visited as soon as the budget and its host have room{_rhythm(case)}."
     else:

@@ -4,7 +4,7 @@ What has changed since the last look is known from the log of visits, whose ids 
 pages, which grow too. Addresses are bytes in a row, a line each, so that a search goes through them at once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,8 +65,8 @@ class Census:
         )
 
 
-def take_census(store: Store, spider_name: str) -> Census:
-    """Read all pages of a spider."""
+def take_census(store: Store, spider_name: str, go_on: Callable[[], object] = lambda: None) -> Census:
+    """Read all pages of a spider; *go_on* is called now and then, and may raise an error to end it."""
     own = page.c.spider_id == number_of(spider, clean(spider_name))
     with store.reading() as connection:
         last_visit_id = connection.scalar(select(func.max(visit.c.id))) or 0
@@ -74,6 +74,7 @@ def take_census(store: Store, spider_name: str) -> Census:
         query = _query.where(own).execution_options(yield_per=CHUNK)
         with connection.execute(query) as result:
             for rows in result.partitions():
+                go_on()
                 part.add(rows)
         hosts = _host_names(connection)
     return part.census(spider_name, hosts, last_visit_id)

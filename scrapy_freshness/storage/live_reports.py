@@ -78,6 +78,14 @@ def recent_visits(store: Store, spider_name: str, limit: int = 30) -> list[Recen
     return [RecentVisit(**{**row, "outcome": Outcome(row["outcome"])}) for row in rows]
 
 
+def first_visit_at(store: Store, spider_name: str) -> float | None:
+    """When a spider made its first visit, to the minute; None if it has made none."""
+    own = visit_count.c.spider_id == number_of(spider, clean(spider_name))
+    with store.reading() as connection:
+        minute = connection.scalar(select(func.min(visit_count.c.minute)).where(own))
+    return None if minute is None else 60.0 * minute
+
+
 def freshness_history(
     store: Store, spider_name: str, since: float, span_minutes: int
 ) -> list[FreshnessPoint]:

@@ -25,6 +25,12 @@ def lively_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def lively_copy(lively_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of it for the tests of one file."""
+    return Path(shutil.copy(lively_file, tmp_path_factory.mktemp("copy")))
+
+
 @pytest.fixture
 def lively_url(lively_file: Path, tmp_path: Path) -> str:
     """A copy of it, which may be changed."""

@@ -1,18 +1,19 @@
 """A dashboard over a database, served by a real server."""
 
+import faulthandler
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-import uvicorn
 from lively_web import NOW
 
 from scrapy_freshness.clock import ManualClock
 from scrapy_freshness.config import Config
 from scrapy_freshness.dashboard.app import new_app
 from scrapy_freshness.dashboard.security import Door
+from scrapy_freshness.dashboard.serving import Server
 from scrapy_freshness.storage.store import Store
 
 
@@ -27,14 +28,15 @@ def served(
     with Store.open_readonly(database_url) as store, listening:
         config = Config(database_url=database_url)
         app = new_app(store, config, clock, door or Door("127.0.0.1"), open_store)
-        quiet = uvicorn.Config(app, log_level="critical", server_header=False, timeout_graceful_shutdown=1)
-        server = uvicorn.Server(quiet)
+        server = Server(app, log_level="critical", server_header=False, timeout_graceful_shutdown=1)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
             yield f"http://127.0.0.1:{listening.getsockname()[1]}", clock
         finally:
             server.should_exit = True
-            thread.join(20)
-            server.force_exit = True  # a browser may not let go of its connections
-            thread.join(20)
+            thread.join(30)
+            if thread.is_alive():
+                faulthandler.dump_traceback()  # what it waits for
+                server.force_exit = True
+                thread.join(20)

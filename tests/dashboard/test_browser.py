@@ -1,7 +1,5 @@
 """What a reader sees and does, in a real browser; screenshots of every page are kept for looking at."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from lively_web import HOSTILE, NOW, SPIDER
 from playwright.sync_api import Browser, Page, expect
+from reading import reading
 from serving import served
 
 from scrapy_freshness.model import Batch, Outcome, VisitRecord
@@ -26,24 +25,6 @@ PAGES = {
     "policies": ("/policies", "What if another policy had crawled?"),
 }
 THEMES = ("light", "dark")
-
-
-@contextmanager
-def reading(browser: Browser, address: str, **options: Any) -> Iterator[Page]:
-    """A reader's window; whatever goes wrong in it fails the test."""
-    trouble: list[str] = []
-    context = browser.new_context(**{"viewport": {"width": 1360, "height": 900}, **options})
-    context.set_default_timeout(60_000)
-    expect.set_options(timeout=60_000)
-    page = context.new_page()
-    page.on("console", lambda message: trouble.append(message.text) if message.type != "info" else None)
-    page.on("pageerror", lambda error: trouble.append(str(error)))
-    page.on("request", lambda sent: None if sent.url.startswith(address) else trouble.append(sent.url))
-    page.goto(address)
-    yield page
-    assert page.evaluate("window.hacked") is None
-    assert trouble == []
-    context.close()
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -71,6 +52,7 @@ def test_a_phone_shows_every_page_without_scrolling_sideways(browser: Browser, l
 
 
 def test_pages_of_an_empty_database_say_what_to_do(browser: Browser, sqlite_url: str) -> None:
+    SCREENSHOTS.mkdir(exist_ok=True)
     Store.open(sqlite_url).close()
     with served(sqlite_url) as (address, _), reading(browser, address) as page:
         for path, _ in PAGES.values():
@@ -78,6 +60,11 @@ def test_pages_of_an_empty_database_say_what_to_do(browser: Browser, sqlite_url:
                 page.goto(address + path)
                 expect(page.locator("main")).to_contain_text("scrapy crawl NAME")
         assert Axe().run(page).violations_count == 0
+        page.goto(address)
+        page.screenshot(path=SCREENSHOTS / "empty.png", full_page=True)
+        with Store.open(sqlite_url) as store:
+            store.save("quotes", Batch(fetches={(1, "page"): 1}))
+        expect(page.locator("main")).to_contain_text("scrapy crawl quotes")  # by itself
 
 
 def test_pages_of_a_spider_that_has_found_nothing_say_what_to_do(browser: Browser, sqlite_url: str) -> None:

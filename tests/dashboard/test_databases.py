@@ -1,10 +1,12 @@
 """Every page is there on both databases, while another connection writes."""
 
+import re
+
 from lively_web import NOW, SPIDER, fill
 from serving import served
 from test_doors import ask
 
-from scrapy_freshness.model import Batch, Outcome, VisitRecord
+from scrapy_freshness.model import Batch, CrawlState, Outcome, VisitRecord
 from scrapy_freshness.storage.store import Store
 
 PATHS = (
@@ -12,6 +14,24 @@ PATHS = (
     *("/pages?sort=url&q=news", "/pages?sort=freshness&order=asc&status=active&kind=page&host=news.example"),
     *("/hosts", "/hosts?sort=freshness&q=news", "/sources", "/live/sources?step=-2", "/signals", "/policies"),
 )
+
+
+def test_the_budget_of_a_crawl_that_was_started_again_is_that_of_this_run(lively_url: str) -> None:
+    state = CrawlState(
+        spider=SPIDER,
+        policy="holistic",
+        budget_per_second=0.05,
+        started_at=NOW - 120,
+        updated_at=NOW - 1,
+        price=1.0,
+    )
+    with Store.open(lively_url) as store:
+        store.save(SPIDER, Batch(state=state))
+    with served(lively_url) as (address, _):
+        found = re.search(r"last hour</dt><dd>([\d.]+) %", ask(address, "/")[2])
+
+    assert found is not None
+    assert 50 < float(found[1]) < 200
 
 
 def test_every_page_is_there(database_url: str) -> None:

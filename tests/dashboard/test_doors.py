@@ -56,6 +56,7 @@ def test_every_answer_forbids_what_pages_do_not_need(lively: str) -> None:
         assert "frame-ancestors 'none'" in policy
         assert headers["x-frame-options"] == "DENY"
         assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cache-control"] == ("no-cache" if path.startswith("/static/") else "no-store")
         assert "server" not in headers or "uvicorn" not in headers["server"]
 
 
@@ -117,6 +118,8 @@ def test_the_token_lets_in_by_link_by_form_and_by_header(token_address: str) -> 
         "/pages/1%00",
         "/pages/99999999999999999999999999",
         "/pages/-1",
+        "/pages/9223372036854775808",
+        "/pages/" + "9" * 5000,
     ],
 )
 def test_paths_lead_nowhere_else(lively: str, path: str) -> None:
@@ -152,6 +155,13 @@ def test_parameters_are_values_and_never_sql(lively: str, query: str) -> None:
         assert "No page passes these filters" in text
 
 
+def test_a_part_of_the_table_that_does_not_exist_leads_back(lively: str) -> None:
+    text = ask(lively, "/pages?page=99999&sort=url")[2]
+
+    assert "The table ends before its part 99,999" in text
+    assert 'href="?sort=url"' in text
+
+
 def test_forms_of_other_sites_are_refused(lively: str) -> None:
     key = key_in(ask(lively, "/policies")[2])
     fields = form(key=key, stop="1")
@@ -159,6 +169,8 @@ def test_forms_of_other_sites_are_refused(lively: str) -> None:
     assert ask(lively, "/policies", "POST", form(stop="1"))[0] == 403
     assert ask(lively, "/policies", "POST", form(key="0" * 64, stop="1"))[0] == 403
     assert ask(lively, "/policies", "POST", fields, Origin="http://evil.example")[0] == 403
+    for origin in ("http://[", "null", "", f"{lively}.evil.example", f"{lively}@evil.example"):
+        assert ask(lively, "/policies", "POST", fields, Origin=origin)[0] == 403
     assert ask(lively, "/policies", "POST", fields, Sec_Fetch_Site="cross-site")[0] == 403
     assert ask(lively, "/policies", "POST", fields + "&x=" + "y" * 20_000)[0] == 413
     assert ask(lively, "/policies", "POST", fields, Origin=lively)[0] == 303
@@ -185,7 +197,8 @@ def test_wishes_reach_the_crawl_if_that_is_allowed(lively_url: str) -> None:
         assert "not granted yet: forget" in ask(address, "/pages/1?done=forget")[2]
         assert ask(address, "/pages/1", "POST", form(key=key, action="pin", every="soon"))[0] == 400
         assert ask(address, "/pages/1", "POST", form(key=key, action="drop"))[0] == 400
-        assert ask(address, "/pages/99999", "POST", form(key=key, action="visit"))[0] == 404
+        for number in ("99999", "9223372036854775808"):
+            assert ask(address, f"/pages/{number}", "POST", form(key=key, action="visit"))[0] == 404
     with Store.open_readonly(lively_url) as store:
         assert [wish.kind.name for wish in page_wishes(store, 1)] == ["FORGET", "PIN", "VISIT"]
         (page,) = find_pages(store, "https://news.example/items/0")

@@ -7,6 +7,7 @@ from samples import crawl_state, page, visit
 from sqlalchemy import select, text
 
 from scrapy_freshness.model import Batch, HostRecord, Outcome, PageStatus
+from scrapy_freshness.storage.live_reports import first_visit_at
 from scrapy_freshness.storage.page_reports import (
     PAGE_ORDERS,
     PageFilter,
@@ -55,6 +56,15 @@ def test_a_spider_without_activity(store: Store) -> None:
     assert spiders(store, now=0.0) == [
         SpiderReport(spider="quotes", pages={}, last_hour=nothing, last_day=nothing, state=None)
     ]
+
+
+def test_the_first_visit_is_that_of_the_spider(store: Store) -> None:
+    store.save("authors", Batch(visits=[visit(1, 60.0)]))
+    store.save("quotes", Batch(visits=[visit(2, 7_230.0), visit(2, 9_000.0)]))
+    store.save("idle", Batch())
+
+    assert first_visit_at(store, "quotes") == 7_200.0
+    assert first_visit_at(store, "idle") is None
 
 
 def test_the_summary_tells_spiders_hours_and_days_apart(crawled: Store) -> None:

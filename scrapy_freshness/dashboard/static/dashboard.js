@@ -46,6 +46,7 @@
         if (!answer.ok) { throw new Error(String(answer.status)); }
         return answer.status === 204 ? null : answer.text();
       }).then(function (text) {
+        if (text !== null && part.dataset.reload !== undefined) { window.location.reload(); return; }
         if (text !== null) { replace(part, text); }
         if (stale) { stale.hidden = true; }
         if (part.querySelector("[data-done]")) { return; }

@@ -1,0 +1,99 @@
+"""Why a page is not visited right now has one answer, and it is the obstacle that counts."""
+
+import math
+from typing import Any
+
+import pytest
+
+from scrapy_freshness.insight.reasons import Case, answer, sentences
+
+NOW = 1_000_000.0
+
+
+def case(**fields: Any) -> Case:
+    usual: dict[str, Any] = {
+        "url": "http://a.example/",
+        "spider": "news",
+        "is_running": True,
+        "status": "active",
+        "http_status": 200,
+        "policy": "holistic",
+        "budget_per_second": 1.0,
+        "price": 10.0,
+        "min_interval_seconds": 60.0,
+        "importance": 1.0,
+        "is_compared": True,
+        "change_rate": 1e-4,
+        "change_rate_low": 5e-5,
+        "change_rate_high": 2e-4,
+        "visits": 8,
+        "changes": 3,
+        "failures": 0,
+        "last_visit_at": NOW - 3600,
+        "not_before": 0.0,
+        "freshness": 0.7,
+        "value": 5.0,
+        "highest_value": 30.0,
+        "rank": 20,
+        "ranked_pages": 100,
+        "interval_seconds": 7200.0,
+        "next_visit_at": NOW + 3600,
+        "host": "a.example",
+        "host_blocked_until": 0.0,
+        "host_failures": 0,
+        "host_audits": 0,
+        "host_false_not_modified": 0,
+        "host_is_honest": True,
+        "hub_sentences": [],
+        "is_source": False,
+        "pinned_seconds": None,
+        "more_often": None,
+    }
+    return Case(**{**usual, **fields})
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, "It is not due yet; the next visit is expected in 60 min."),
+        ({"next_visit_at": NOW - 1}, "It is due, and waits for its turn."),
+        (
+            {"status": "new", "visits": 0, "next_visit_at": NOW - 1},
+            "It waits: visits of other pages are worth more.",
+        ),
+        ({"is_running": False}, "It is not visited: the crawl is not running."),
+        (
+            {"status": "suspended"},
+            "It is not visited: the spider has no callback for it any more.",
+        ),
+        (
+            {"status": "new", "visits": 0, "failures": 6},
+            "It could not be visited: every request for it was stopped before it was sent.",
+        ),
+        (
+            {"host_blocked_until": NOW + 300, "next_visit_at": NOW + 300},
+            "It waits for its host, which is in back-off; that ends in 5 min.",
+        ),
+        (
+            {"host_blocked_until": NOW + 3, "failures": 2, "not_before": NOW + 3},
+            "It is not due yet; the next visit is expected in 60 min.",
+        ),
+        ({"status": "gone"}, "It is gone; the next look is expected in 60 min."),
+        ({"status": "moved"}, "It redirects for good; the next look is expected in 60 min."),
+        (
+            {"failures": 2, "not_before": NOW + 120, "next_visit_at": NOW + 120},
+            "It waits after 2 failures; the next try is in 2 min.",
+        ),
+        ({"interval_seconds": math.inf}, "It is not visited: at this budget, no visit pays."),
+    ],
+)
+def test_the_answer(fields: dict[str, Any], told: str) -> None:
+    assert answer(case(**fields), NOW) == told
+
+
+def test_a_request_that_was_never_sent_is_told_from_one_that_failed() -> None:
+    never_sent = " ".join(sentences(case(status="new", visits=0, failures=6, http_status=None), NOW))
+    failed = " ".join(sentences(case(status="new", visits=6, failures=6, http_status=503), NOW))
+
+    assert "It was tried 6 times, but the request was never sent: robots.txt forbids it" in never_sent
+    assert "The last 6 visits failed, the last with HTTP 503." in failed
