@@ -85,9 +85,9 @@ def _tag_bounds(source: bytes) -> NDArray[np.intp] | None:
     (marks,) = (is_bracket | (characters == _QUOTE) | (characters == _APOSTROPHE)).nonzero()
     kinds = characters[marks]
     (brackets,) = (kinds >= _OPEN).nonzero()
-    begins, ends = brackets[0::2], brackets[1::2]
-    if begins.size > ends.size or (kinds[begins] != _OPEN).any() or (kinds[ends] != _CLOSE).any():
+    if kinds.take(brackets).tobytes() != b"<>" * (brackets.size // 2):
         return None
+    begins, ends = brackets[0::2], brackets[1::2]
     if not _BEGINS_TAG.take(characters.take(marks[begins] + 1)).all():
         return None
     in_tag = _alternating(brackets, marks.size, first=False)
