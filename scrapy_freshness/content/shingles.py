@@ -103,11 +103,11 @@ def word_hashes(text: str) -> NDArray[np.uint64]:
     is_short = count < _POWERS.size
     powers = _POWERS if is_short else _powers(_A, count + 1)
     inverse_powers = _INVERSE_POWERS if is_short else _powers(_A_INVERSE, count + 1)
-    terms = characters * powers[1 : count + 1]
-    terms *= in_word
-    sums = terms.cumsum()  # modulo 2**64, and several times faster than adding up word by word
-    hashes = sums.take(np.append(starts[1:], count) - 1)
-    hashes[1:] -= sums.take(starts[1:] - 1)
+    sums = (characters * in_word) * powers[1 : count + 1]
+    sums.cumsum(out=sums)  # modulo 2**64, and several times faster than adding up word by word
+    before = sums.take(starts[1:] - 1)  # each word but the first
+    hashes = np.concatenate((before, sums[-1:]))
+    hashes[1:] -= before
     hashes *= inverse_powers.take(starts)
     return hashes
 
@@ -170,8 +170,8 @@ def _split(folded: str) -> tuple[NDArray[np.uint32], NDArray[np.bool_], NDArray[
     in_word = kinds != _SEPARATOR
     begins = in_word.copy()
     np.greater(in_word[1:], in_word[:-1], out=begins[1:])
-    is_word = kinds == _WORD
-    if is_word.any():
+    if not folded.isascii():
+        is_word = kinds == _WORD
         begins |= is_word
         begins[1:] |= in_word[1:] & is_word[:-1]
     (starts,) = begins.nonzero()

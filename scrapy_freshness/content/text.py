@@ -1,7 +1,8 @@
 """The words that a visitor of a page can read.
 
-Most pages need no tree: their text is what is left without the markup, in half the time. A tree is built
-where selectors choose among the elements, or where an element hides what is nested in it.
+Most pages need no tree: their text is what is left without the markup, in half the time, or a quarter if
+the markup is orderly (`plain.py`). A tree is built where selectors choose among the elements, or where an
+element hides what is nested in it.
 """
 
 import re
@@ -11,29 +12,23 @@ from html import unescape
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode, SelectolaxError
 
 from scrapy_freshness.content.bounded import bounded
+from scrapy_freshness.content.markup import ATTRIBUTES, COMMENT, NESTING, PERHAPS_HIDDEN, RAW
+from scrapy_freshness.content.plain import plain_text
 from scrapy_freshness.errors import ConfigError
 
 _INVISIBLE = ("script", "style", "noscript", "template", "iframe", "noembed", "noframes", "datalist")
 # Sites hide the whole page until their script has run; that is still their text.
 _HIDDEN = "[hidden]:not(html, body)"
-# Where this does not match, no element has the attribute, and the selector need not run.
-_PERHAPS_HIDDEN = re.compile(r"""hidden(?<=[\s/"']hidden)(?:[\s=/>]|\Z)""")
-# What only a tree tells apart, in lower case: elements that hide others, and text that looks like markup.
-_NESTING = re.compile(
-    r"<(?:t(?:emplate|(?:itle|extarea)(?=[\s/>])[^<>]*+>[^<]*+<(?!/t))|datalist|plaintext|xmp|frameset|!\[cdata\[)"
-)
-
-# Attributes up to the end of the tag; a ">" in quotes does not end it.
-_ATTRIBUTES = r"""[^>=]*+(?:=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|)[^>=]*+)*+"""
-_RAW = "script|style|noscript|iframe|noembed|noframes"
+_PERHAPS_HIDDEN = re.compile(PERHAPS_HIDDEN, re.ASCII)
+_NESTING = re.compile(NESTING, re.ASCII)
 _MARKUP = re.compile(
-    rf"<(?:/?+[a-hj-mo-rt-zA-HJ-MO-RT-Z]{_ATTRIBUTES}>?+"  # cannot be raw text: the fast way for most tags
-    rf"|(?i:({_RAW})(?=[\s/>]){_ATTRIBUTES}(?:>[^<]*+(?:<(?!/\1[\s/>])[^<]*+)*+(?:</\1[^>]*+>?+|\Z)|\Z))"
-    r"|!--(?:-?+>|[^-]*+(?:-(?!-!?+>)[^-]*+)*+(?:--!?+>|\Z))"
-    rf"|/?+[a-zA-Z]{_ATTRIBUTES}>?+"
-    r"|[!?/][^>]*+>?+)"
+    rf"<(?:/?+[a-hj-mo-rt-zA-HJ-MO-RT-Z]{ATTRIBUTES}>?+"  # cannot be raw text: the fast way for most tags
+    rf"|(?i:{RAW})"
+    rf"|{COMMENT}"
+    rf"|/?+[a-zA-Z]{ATTRIBUTES}>?+"
+    r"|[!?/][^>]*+>?+)",
+    re.ASCII,
 )
-
 
 # From this length on a single call would keep all other threads waiting for too long.
 _LONG = 100_000
@@ -65,13 +60,18 @@ def visible_text(html: str, *, include: Sequence[str] = (), exclude: Sequence[st
     ConfigError
         A selector is not valid.
     """
-    if include or exclude or _needs_tree(html.lower()):
-        text = _text_of_tree(html, include, exclude)
-    else:
-        text = _MARKUP.sub(" " if len(html) < _LONG else _space, html)
-        if "&" in text:
-            text = unescape(text)
-    return " ".join(text.split())
+    if include or exclude:
+        return " ".join(_text_of_tree(html, include, exclude).split())
+    text = plain_text(html)
+    return " ".join(_text_of_any(html).split()) if text is None else text
+
+
+def _text_of_any(html: str) -> str:
+    """Text of a page, whatever its markup is."""
+    if _needs_tree(html.lower()):
+        return _text_of_tree(html, (), ())
+    text = _MARKUP.sub(" " if len(html) < _LONG else _space, html)
+    return unescape(text) if "&" in text else text
 
 
 def _needs_tree(html: str) -> bool:

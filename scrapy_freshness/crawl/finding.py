@@ -62,7 +62,8 @@ class SourceFinder:
         self._discover = discover
         self._named: dict[str, list[str]] = {}  #: server -> sitemaps of its robots.txt, not looked at yet
         self._visits: Counter[str] = Counter()  #: of servers
-        self._full: set[str] = set()  #: hosts of which no more feeds are looked for
+        self._full: set[str] = set()  #: servers of which no more feeds are looked for
+        self._tried: set[str] = set()  #: servers at all of whose usual paths a sitemap was looked for
 
     def add_pinned(self) -> None:
         """Add the sources that the settings name."""
@@ -163,13 +164,16 @@ class SourceFinder:
 
     def _try_next(self, server: str, host: str) -> None:
         """Try the next of the paths at which a server may have a sitemap, unless one is known."""
-        if self._known.has_sitemap(host_of(server) or ""):
+        if server in self._tried or self._known.has_sitemap(host_of(server) or ""):
             return
         trials = self._planner.known.count_pages(host) // _PAGES_PER_TRIAL
-        for url in usual_sitemaps(server)[:trials]:
+        usual = usual_sitemaps(server)
+        for url in usual[:trials]:
             if self._row_of(url) is None:
                 self.add(url, PageKind.SITEMAP, found="usual")
                 return
+        if trials >= len(usual):
+            self._tried.add(server)
 
     def _row_of(self, url: str) -> int | None:
         try:
@@ -185,6 +189,8 @@ class SourceFinder:
             self._known.note(source)
 
     def _add_links(self, page: PageRecord, links: list[Link], found: str) -> None:
+        if not links:
+            return
         by_relation: dict[Relation, list[str]] = {}
         for link in links:
             by_relation.setdefault(link.relation, []).append(link.url)

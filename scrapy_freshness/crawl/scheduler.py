@@ -1,7 +1,6 @@
 """The scheduler: turns the planner's next visit into a request, at the pace of the budget."""
 
 import logging
-import re
 from collections import deque
 from functools import partial
 from typing import Any, Self
@@ -18,37 +17,26 @@ from twisted.python.failure import Failure
 
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.addon import is_crawl
+from scrapy_freshness.crawl.asked_pages import AskedPages
 from scrapy_freshness.crawl.extension import Freshness
 from scrapy_freshness.crawl.fetches import PAID_KEY
 from scrapy_freshness.crawl.held import HeldRequests
 from scrapy_freshness.crawl.http import is_redirected
-from scrapy_freshness.crawl.originals import Originals
-from scrapy_freshness.crawl.requests import (
-    JOURNEY,
-    MissingCallbackError,
-    NotPersistableError,
-    request_from_json,
-    request_to_json,
-)
+from scrapy_freshness.crawl.requests import MissingCallbackError, request_from_json
 from scrapy_freshness.crawl.slots import slot_of
-from scrapy_freshness.crawl.tracking import Tracker, Tracking, kind_of
+from scrapy_freshness.crawl.tracking import Tracker, Tracking
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, UnchangedPage, visit_under_way
 from scrapy_freshness.errors import ConfigError
-from scrapy_freshness.model import UNSEEN, Outcome, PageRecord, PageStatus
-from scrapy_freshness.planning.link_learner import inherited_beliefs, showed_first
+from scrapy_freshness.model import UNSEEN, Outcome, PageRecord
 from scrapy_freshness.planning.visits import Visit
 from scrapy_freshness.signals.addresses import host_of
 from scrapy_freshness.sources.site import site_of
 
 logger = logging.getLogger(__name__)
 
-#: What tells two lambdas of the same line apart.
-_ADDRESS = re.compile(" at 0x[0-9a-f]+")
 #: Requests taken from the plain scheduler at once to find one whose host is free.
 _MAX_LOOKED_AT = 64
-#: Requests for known pages that are remembered, until it turns out whether their pages can be visited.
-_MOST_FILTERED = 1000
 #: How long a timer may wait before it looks again, whatever the planner says.
 _LONGEST_WAIT_SECONDS = 5.0
 #: A crawl that ends when it is idle waits no longer than this for hosts in back-off.
@@ -75,10 +63,7 @@ class FreshnessScheduler(BaseScheduler):
         self._held = HeldRequests(freshness.fetches.slots, freshness.planner.hosts)
         self._timer: CallLaterResult | None = None
         self._is_open = False
-        self._originals = Originals()
         self._asking: PageVisit | None = None  #: visit whose callback asks for the request about to come
-        self._filtered: dict[int, Request] = {}  #: the last for known pages, whose callbacks may be gone
-        self._unpersistable: set[str] = set()
         self._missing_callbacks: set[str] = set()
 
     @classmethod
@@ -99,6 +84,7 @@ class FreshnessScheduler(BaseScheduler):
     def open(self, spider: Spider) -> "Deferred[None] | None":
         self._spider = spider
         self._tracker = Tracker(self._config, spider)
+        self._asked = AskedPages(self._freshness, spider, self._leave_to_plain)
         opened = self._freshness.open()
         opened.addCallback(self._opened)
         return opened
@@ -137,7 +123,7 @@ class FreshnessScheduler(BaseScheduler):
         if self._tracker.decide(request) is Tracking.PLAIN:
             self._stats.inc_value("freshness/untracked")
             return self._leave_to_plain(request)
-        return self._track(request)
+        return self._asked.take(request, self._asking)
 
     def request_scheduled(self, request: Request, spider: Spider) -> None:
         """A request is about to come; if another component stops a retry or redirect, its visit ends."""
@@ -220,7 +206,7 @@ class FreshnessScheduler(BaseScheduler):
         if record.request == UNSEEN:
             return self._opened_visit(visit, Request(record.url, callback=_no_callback))
         try:
-            request = self._originals.take(record.fingerprint) or request_from_json(
+            request = self._asked.originals.take(record.fingerprint) or request_from_json(
                 record.url, record.request, self._spider
             )
         except (MissingCallbackError, ValueError) as error:
@@ -230,9 +216,7 @@ class FreshnessScheduler(BaseScheduler):
             if str(error) not in self._missing_callbacks:
                 self._missing_callbacks.add(str(error))
                 logger.warning("%s waits until the spider yields it again: %s", record.url, error)
-            if (yielded_before := self._filtered.pop(record.fingerprint, None)) is not None:
-                self._asking = None
-                self._track(yielded_before)
+            self._asked.take_again(record.fingerprint)
             return None
         return self._opened_visit(visit, request)
 
@@ -283,84 +267,6 @@ class FreshnessScheduler(BaseScheduler):
         if is_taken and not self._crawler.settings["JOBDIR"]:  # else it outlives the process
             self._freshness.errands.began(request)
         return is_taken
-
-    def _track(self, request: Request) -> bool:
-        now = self._freshness.clock.now()
-        fingerprint = self._freshness.fingerprint(request)
-        row = self._planner.known.row_of(fingerprint)
-        is_link = self._asking is not None and self._is_link(self._asking, fingerprint)
-        if is_link and row is not None:
-            self._freshness.journal.count_link(self._planner.known.page_id_of(row))
-        asked_for = (
-            row is None or request.dont_filter or self._planner.known.status_of(row) is PageStatus.SUSPENDED
-        )
-        asked_for = asked_for or (row is not None and self._is_unseen(row))
-        if not asked_for:
-            self._stats.inc_value("freshness/known_filtered")
-            self._filtered[fingerprint] = request
-            if len(self._filtered) > _MOST_FILTERED:
-                del self._filtered[next(iter(self._filtered))]
-            return False
-        try:
-            described = request_to_json(request, self._spider, self._config.meta_keys)
-        except NotPersistableError as error:
-            self._stats.inc_value("freshness/not_persistable")
-            reason = _ADDRESS.sub("", str(error))
-            if reason not in self._unpersistable:
-                self._unpersistable.add(reason)
-                logger.warning("%s is crawled once and not kept fresh: %s", request.url, error)
-            return self._leave_to_plain(request)
-        for key in JOURNEY:
-            request.meta.pop(key, None)  # copied, too: this is another journey
-        self._originals.keep(fingerprint, request)
-        if row is not None:
-            self._freshness.hubs.show(self._planner.known.page_id_of(row))
-            self._planner.wished.ask_for(row, described)
-        else:
-            self._discover(request, fingerprint, described, now, in_links=int(is_link))
-        return True
-
-    def _is_link(self, page: PageVisit, fingerprint: int) -> bool:
-        """Note that a page asks for another; whether it counts: the first time, if the page is seen first."""
-        is_another = fingerprint not in page.linked
-        page.linked.add(fingerprint)
-        counts = self._config.importance == "links" and page.visit.record.last_visit_at is None
-        return is_another and counts
-
-    def _discover(
-        self, request: Request, fingerprint: int, described: str | None, now: float, in_links: int
-    ) -> None:
-        """Add a page; one that a source links to inherits what the source's pages earn."""
-        self._stats.inc_value("freshness/discovered")
-        inherited: dict[str, float] = {}
-        found_on = None
-        if self._asking is not None:
-            self._asking.new_links += 1
-            self._asking.found.add(fingerprint)
-            inherited = inherited_beliefs(self._asking.visit.record)
-            found_on = showed_first(self._asking.visit.record)
-        page = PageRecord(
-            page_id=0,
-            fingerprint=fingerprint,
-            url=request.url,
-            host=slot_of(request),
-            request=described,
-            kind=kind_of(request),
-            priority=request.priority,
-            importance=self._planner.policy.usual_importance(kind_of(request)),
-            beliefs=inherited,
-            found_on=found_on,
-            in_links=in_links,
-        )
-        self._freshness.discover(page, now)
-        self._freshness.hubs.search.met(request, now)
-
-    def _is_unseen(self, row: int) -> bool:
-        """Whether a known page has been fetched without the spider's knowledge."""
-        planner = self._planner
-        if planner.known.is_polled(row) or planner.known.is_unasked(row):
-            return True
-        return self._freshness.hubs.is_unseen(planner.known.page_id_of(row))
 
     def _read_ahead(self, now: float) -> None:
         """Get the records of the pages that come next: from memory at once, others from the database."""

@@ -1,0 +1,125 @@
+"""The text of pages with orderly markup, by arithmetic on all of their bytes at once.
+
+A tag goes from ``<`` to the first ``>`` outside of quotes. In most pages the two alternate, once scripts,
+style sheets and comments are out, and no tag has a ``>`` in quotes. Their text is found in half the time that
+it takes to read them tag by tag; all others are left to `text.py`.
+"""
+
+import re
+from html import unescape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrapy_freshness.content.markup import ATTRIBUTES, COMMENT, NESTING, PERHAPS_HIDDEN, RAW
+
+_PERHAPS_HIDDEN = re.compile(PERHAPS_HIDDEN.encode())
+_NESTING = re.compile(NESTING.encode())
+_UNSEEN = re.compile(rf"<(?:{RAW}|{COMMENT}|[!?][^>]*+>?+)".encode())
+_TAG = re.compile(rf"<(?:/?+[a-zA-Z]{ATTRIBUTES}|/(?![a-zA-Z])[^>]*+)>".encode())
+_OPEN, _CLOSE, _EQUALS, _QUOTE, _APOSTROPHE = b"<>=\"'"
+
+
+def _pairs_of(*beginnings: bytes) -> NDArray[np.bool_]:
+    """By two characters: whether something that is no ordinary tag begins with them."""
+    found = np.zeros((256, 256), np.bool_)
+    for first, *second in beginnings:
+        found[first, second or slice(None)] = True
+    return found
+
+
+_PERHAPS_SPECIAL = _pairs_of(b"!", b"?", *b"sc st no if te ti da pl xm fr".split())
+_BEGINS_TAG = np.array([bytes([each]).isalpha() or each == ord("/") for each in range(256)])
+_FOLDED = bytes(
+    0x20 if each == 0 or chr(each) in "\t\n\v\f\r\x1c\x1d\x1e\x1f" else each for each in range(256)
+)
+
+
+def plain_text(html: str) -> str | None:
+    """Text of a page with white space folded; None if its markup is not orderly, or if it takes a tree.
+
+    >>> plain_text("<title>News</title><style>p {}</style><p>It <b>rains</b>.</p><p>Again</p>")
+    'News It rains . Again'
+    >>> plain_text("<p>1 < 2") is None, plain_text("<p hidden>") is None, plain_text('<a title=">">') is None
+    (True, True, True)
+    """
+    source = html.encode("utf-8", "surrogatepass")
+    lower = source.lower()
+    if b"\0" in source or (b"hidden" in lower and _PERHAPS_HIDDEN.search(lower)):
+        return None
+    ordinary = _with_ordinary_tags(source, lower)
+    bounds = None if ordinary is None else _tag_bounds(ordinary)
+    if ordinary is None or bounds is None:
+        return None
+    is_text = _alternating(bounds, len(ordinary))
+    text = _folded(np.frombuffer(ordinary, np.uint8) * is_text).decode("utf-8", "surrogatepass")
+    if "&" in text:
+        text = unescape(text)
+    elif text.isascii():
+        return text.rstrip(" ")
+    return " ".join(text.split())
+
+
+def _with_ordinary_tags(source: bytes, lower: bytes) -> bytes | None:
+    """The page with a tag in place of everything that is none; None if it takes a tree."""
+    characters = np.frombuffer(lower, np.uint8)
+    (begins,) = (characters[:-2] == _OPEN).nonzero()
+    begins = begins[_PERHAPS_SPECIAL[characters[begins + 1], characters[begins + 2]]]
+    parts: list[bytes] = []
+    seen = 0
+    for begin in begins.tolist():
+        if begin < seen:
+            continue
+        if _NESTING.match(lower, begin):
+            return None
+        if found := _UNSEEN.match(lower, begin):
+            parts += (source[seen:begin], b"<b>")
+            seen = found.end()
+    return b"".join((*parts, source[seen:]))
+
+
+def _tag_bounds(source: bytes) -> NDArray[np.intp] | None:
+    """Where tags begin and end, in turn; None if that is not certain."""
+    characters = np.frombuffer(source, np.uint8)
+    is_bracket = (characters | (_OPEN ^ _CLOSE)) == _CLOSE  # they differ in one bit
+    (marks,) = (is_bracket | (characters == _QUOTE) | (characters == _APOSTROPHE)).nonzero()
+    kinds = characters[marks]
+    (brackets,) = (kinds >= _OPEN).nonzero()
+    if kinds.take(brackets).tobytes() != b"<>" * (brackets.size // 2):
+        return None
+    begins, ends = brackets[0::2], brackets[1::2]
+    if not _BEGINS_TAG.take(characters.take(marks[begins] + 1)).all():
+        return None
+    in_tag = _alternating(brackets, marks.size, first=False)
+    (apostrophes,) = ((kinds == _APOSTROPHE) & in_tag).nonzero()
+    doubtful = set((begins.searchsorted(apostrophes) - 1).tolist())
+    doubtful.update(((ends - begins) & 1 == 0).nonzero()[0].tolist())  # an odd number of quotes
+    for number in doubtful:
+        begin, end = begins[number], ends[number]
+        tag = _TAG.match(source, marks[begin])
+        if tag is None or tag.end() != marks[end] + 1:
+            return None
+        in_tag[begin:end] = False
+    quotes = marks[(kinds == _QUOTE) & in_tag]
+    if (characters[quotes[0::2] - 1] != _EQUALS).any():
+        return None
+    bounds: NDArray[np.intp] = marks[brackets]
+    bounds[1::2] += 1
+    return bounds
+
+
+def _alternating(bounds: NDArray[np.intp], size: int, *, first: bool = True) -> NDArray[np.bool_]:
+    """True and false in turn, changing at each of the bounds."""
+    values = np.full(bounds.size + 1, not first)
+    values[0::2] = first
+    return values.repeat(np.diff(np.concatenate(([0], bounds, [size]))))
+
+
+def _folded(characters: NDArray[np.uint8]) -> bytes:
+    """Characters with a space in place of each run of white space and zeros, none at the beginning."""
+    # What is below a limit wraps around: two comparisons in one.
+    is_space = (characters == 0) | (characters - np.uint8(0x09) < 5) | (characters - np.uint8(0x1C) < 5)
+    is_kept = ~is_space
+    is_kept[1:] |= ~is_space[:-1]
+    kept: bytes = characters[is_kept].tobytes()
+    return kept.translate(_FOLDED)
