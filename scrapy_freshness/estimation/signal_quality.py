@@ -62,7 +62,7 @@ class Uncertain(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalQuality:
-    """What signals are worth, for g groups of pages, K kinds of signals and S sources, which may be the kinds."""
+    """What signals are worth, for g groups of pages, K kinds of signals and S sources, each of some kinds."""
 
     silent_rate: FloatArray  #: alpha, (g,), per second
     exponent: FloatArray  #: b = alpha * beta, (g, K): what one signal adds to -log P(unchanged)
@@ -124,7 +124,7 @@ def fit_observed(
     watched : (g,) array, time in which the signals of each group were counted
     counts : (g, K) array, signals in that time
     inflation : (g, K + 1) array, by which the variances of alpha and b are larger than the weights say
-    source : (K,) array, 0 to S - 1, of each kind of signals; each kind is a source of its own if it is left out
+    source : (K,) array, 0 to S - 1, of each kind of signals; left out, each kind is a source of its own
     """
     n_groups, n_sources = counts.shape
     change_rate = np.broadcast_to(np.asarray(prior.change_rate, np.float64), (n_groups,))
@@ -200,7 +200,10 @@ def _quality(
     gamma_variance: FloatArray,
     is_of: FloatArray,
 ) -> SignalQuality:
-    """All that follows from the parameters, with intervals by the delta method; is_of is 1 for the sources' kinds."""
+    """All that follows from the parameters, with intervals by the delta method.
+
+    is_of : (S, K) array, 1 for the kinds of each source, else 0
+    """
     precision, false = -np.expm1(-b), np.exp(-b)
     signalled = (gamma * precision).sum(axis=1)
     change_rate = alpha + signalled
