@@ -249,7 +249,8 @@ def trust_in(hosts: Sequence[HostSignals]) -> Trust:
     # A fit with all sources would take ten times as long as one with those that were heard.
     used = np.flatnonzero(heard.any(axis=0) | (np.arange(N_SOURCES) == 0))
     first = np.array([first_belief(each) for each in heard]).reshape(len(hosts), 2, N_SOURCES)
-    found = _fitted_by_pace(hosts, used, _fitted(hosts, used, first[:, :, used]))
+    beliefs = first[:, :, used]
+    found = _fitted_by_pace(hosts, used, beliefs, _fitted(hosts, used, beliefs))
     precision, recall = (Uncertain(*(first[:, number].copy() for _ in range(3))) for number in (0, 1))
     for all_sources, known in ((precision, found.precision), (recall, found.source_recall)):
         for end, column in zip(all_sources, known, strict=True):
@@ -265,22 +266,28 @@ def _fitted(hosts: Sequence[HostSignals], used: NDArray[np.intp], first: FloatAr
 
 
 def _fitted_by_pace(
-    hosts: Sequence[HostSignals], used: NDArray[np.intp], all_paces: SignalQuality
+    hosts: Sequence[HostSignals], used: NDArray[np.intp], first: FloatArray, all_paces: SignalQuality
 ) -> SignalQuality:
-    """One precision for each source and pace, which starts from that of all of them."""
+    """One precision for each source and pace, which starts from that of all of them.
+
+    What is believed *first* counts for as much as in the fit of all, by the pace's share of the signals.
+    """
     n_paces = max((len(_paces(host)) for host in hosts), default=0) or 1
     seen, signals = _observed(hosts, used, n_paces)
     known = signals.sum(axis=2, keepdims=True)
     shares = np.divide(signals, known, out=np.zeros_like(signals), where=known > 0)
     expected = np.maximum(shares, _LEAST_SHARE)
-    recall = all_paces.source_recall.value[:, :, None] * expected / expected.sum(axis=2, keepdims=True)
-    prior = SignalPrior(
-        change_rate=all_paces.change_rate.value,
-        precision=np.repeat(all_paces.precision.value, n_paces, axis=1),
-        recall=recall.reshape(len(hosts), -1),
-        weight=_PACE_WEIGHT,
+    expected /= expected.sum(axis=2, keepdims=True)
+    weight = _PACE_WEIGHT + _FIRST_WEIGHT * expected
+    precision = _PACE_WEIGHT * all_paces.precision.value[:, :, None]
+    precision = (precision + _FIRST_WEIGHT * expected * first[:, 0, :, None]) / weight
+    recall = all_paces.source_recall.value[:, :, None] * expected
+    counts = _counted(hosts)[:, used, None] * shares
+    weight, precision, recall, counts = (
+        each.reshape(len(hosts), -1) for each in (weight, precision, recall, counts)
     )
-    counts = (_counted(hosts)[:, used, None] * shares).reshape(len(hosts), -1)
+    change_rate = all_paces.change_rate.value
+    prior = SignalPrior(change_rate=change_rate, precision=precision, recall=recall, weight=weight)
     inflation, sources = _inflation(hosts, used, n_paces), np.repeat(np.arange(len(used)), n_paces)
     return fit_observed(seen, _watched(hosts), counts, prior, inflation, sources)
 

@@ -49,7 +49,9 @@ class SignalPrior:
     change_rate: float | FloatArray  #: Delta, per second; one number, or one a group
     precision: float | FloatArray = 0.5  #: above 0, below 1; one number, or (g, K), one a group and source
     recall: float | FloatArray = 0.5  #: of all sources, above 0, below 1; or (g, K), which add up to that
-    weight: float = 2.0  #: observations that the belief in each parameter counts for, > 0
+    weight: float | FloatArray = (
+        2.0  #: > 0, observations that the belief counts for; or (g, K), one a precision
+    )
 
 
 class Uncertain(NamedTuple):
@@ -137,11 +139,13 @@ def fit_observed(
     # In units of the prior's time between silent changes, all parameters are of a similar size.
     scale = np.concatenate([silent[:, None], np.ones((n_groups, n_sources))], axis=1)
     seen = seen._replace(x=seen.x * scale[seen.group])
-    theta, covariance = fit_unchanged(seen.with_prior(_shares(precision), prior.weight, n_groups), n_groups)
+    weight = np.broadcast_to(np.asarray(prior.weight, np.float64), (n_groups, n_sources))
+    weights = np.column_stack([weight.max(axis=1), weight])
+    theta, covariance = fit_unchanged(seen.with_prior(_shares(precision), weights, n_groups), n_groups)
 
     usual = recall * change_rate[:, None] / precision
-    time = watched[:, None] + prior.weight / usual
-    gamma = (counts + prior.weight) / time
+    time = watched[:, None] + weight / usual
+    gamma = (counts + weight) / time
     scale = scale * np.sqrt(inflation)
     covariance = covariance * scale[:, :, None] * scale[:, None, :]
     is_of = np.eye(n_sources) if source is None else (np.arange(source.max() + 1)[:, None] == source) * 1.0
