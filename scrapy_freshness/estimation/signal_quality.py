@@ -21,6 +21,7 @@ References
 .. [2] The same, section 3, footnote 2.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -48,7 +49,9 @@ class SignalPrior:
     change_rate: float | FloatArray  #: Delta, per second; one number, or one a group
     precision: float | FloatArray = 0.5  #: above 0, below 1; one number, or (g, K), one a group and source
     recall: float | FloatArray = 0.5  #: of all sources, above 0, below 1; or (g, K), which add up to that
-    weight: float = 2.0  #: observations that the belief in each parameter counts for, > 0
+    weight: float | FloatArray = (
+        2.0  #: > 0, observations that the belief counts for; or (g, K), one a precision
+    )
 
 
 class Uncertain(NamedTuple):
@@ -61,16 +64,16 @@ class Uncertain(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalQuality:
-    """What signals are worth, for g groups of pages and K sources of signals."""
+    """What signals are worth, for g groups of pages, K kinds of signals and S sources, each of some kinds."""
 
     silent_rate: FloatArray  #: alpha, (g,), per second
     exponent: FloatArray  #: b = alpha * beta, (g, K): what one signal adds to -log P(unchanged)
     signal_rate: FloatArray  #: gamma, (g, K), per second
     change_rate: Uncertain  #: Delta, (g,), per second
     recall: Uncertain  #: lambda, (g,), share of the changes that any source announces
-    source_recall: Uncertain  #: (g, K), share of the changes that each source announces
-    precision: Uncertain  #: (g, K), share of the signals that announce a change
-    false_rate: Uncertain  #: nu, (g, K), per second
+    source_recall: Uncertain  #: (g, S), share of the changes that each source announces
+    precision: Uncertain  #: (g, S), share of the signals that announce a change
+    false_rate: Uncertain  #: nu, (g, S), per second
 
 
 def fit_signals(
@@ -113,15 +116,17 @@ def fit_observed(
     counts: FloatArray,
     prior: SignalPrior,
     inflation: FloatArray | float = 1.0,
+    source: NDArray[np.intp] | None = None,
 ) -> SignalQuality:
     """Estimate the quality of signals from observations that may have weights.
 
     Parameters
     ----------
-    seen : of (time, signals of each source); alike ones may be one
+    seen : of (time, signals of each kind); alike ones may be one
     watched : (g,) array, time in which the signals of each group were counted
     counts : (g, K) array, signals in that time
     inflation : (g, K + 1) array, by which the variances of alpha and b are larger than the weights say
+    source : (K,) array, 0 to S - 1, of each kind of signals; left out, each kind is a source of its own
     """
     n_groups, n_sources = counts.shape
     change_rate = np.broadcast_to(np.asarray(prior.change_rate, np.float64), (n_groups,))
@@ -134,14 +139,17 @@ def fit_observed(
     # In units of the prior's time between silent changes, all parameters are of a similar size.
     scale = np.concatenate([silent[:, None], np.ones((n_groups, n_sources))], axis=1)
     seen = seen._replace(x=seen.x * scale[seen.group])
-    theta, covariance = fit_unchanged(seen.with_prior(_shares(precision), prior.weight, n_groups), n_groups)
+    weight = np.broadcast_to(np.asarray(prior.weight, np.float64), (n_groups, n_sources))
+    weights = np.column_stack([weight.max(axis=1), weight])
+    theta, covariance = fit_unchanged(seen.with_prior(_shares(precision), weights, n_groups), n_groups)
 
     usual = recall * change_rate[:, None] / precision
-    time = watched[:, None] + prior.weight / usual
-    gamma = (counts + prior.weight) / time
+    time = watched[:, None] + weight / usual
+    gamma = (counts + weight) / time
     scale = scale * np.sqrt(inflation)
     covariance = covariance * scale[:, :, None] * scale[:, None, :]
-    return _quality(theta[:, 0] * silent, theta[:, 1:], covariance, gamma, gamma / time)
+    is_of = np.eye(n_sources) if source is None else (np.arange(source.max() + 1)[:, None] == source) * 1.0
+    return _quality(theta[:, 0] * silent, theta[:, 1:], covariance, gamma, gamma / time, is_of)
 
 
 def delayed_exponent(
@@ -189,41 +197,61 @@ def _shares(precision: FloatArray) -> FloatArray:
 
 
 def _quality(
-    alpha: FloatArray, b: FloatArray, covariance: FloatArray, gamma: FloatArray, gamma_variance: FloatArray
+    alpha: FloatArray,
+    b: FloatArray,
+    covariance: FloatArray,
+    gamma: FloatArray,
+    gamma_variance: FloatArray,
+    is_of: FloatArray,
 ) -> SignalQuality:
-    """All that follows from the parameters, with intervals by the delta method."""
+    """All that follows from the parameters, with intervals by the delta method.
+
+    is_of : (S, K) array, 1 for the kinds of each source, else 0
+    """
     precision, false = -np.expm1(-b), np.exp(-b)
     signalled = (gamma * precision).sum(axis=1)
     change_rate = alpha + signalled
 
-    def deviation(by_alpha: FloatArray, by_b: FloatArray, by_gamma: FloatArray) -> FloatArray:
-        slope = np.concatenate([by_alpha[:, None], by_b], axis=1)
+    def deviation(by_alpha: FloatArray | float, by_b: FloatArray, by_gamma: FloatArray) -> FloatArray:
+        slope = np.concatenate([np.broadcast_to(by_alpha, (len(alpha),))[:, None], by_b], axis=1)
         variance = np.einsum("gi,gij,gj->g", slope, covariance, slope)
         root: FloatArray = np.sqrt(np.maximum(variance + (by_gamma**2 * gamma_variance).sum(axis=1), 0))
         return root
 
-    def recall_of(own: FloatArray, is_own: FloatArray | float) -> Uncertain:
-        """Of some sources that announce so many changes per second."""
+    def recall_of(is_own: FloatArray) -> Uncertain:
+        """Of all signals of some kinds."""
+        own = (is_own * gamma * precision).sum(axis=1)
         back = (is_own - (own / change_rate)[:, None]) / change_rate[:, None]
         spread = deviation(-own / change_rate**2, back * gamma * false, back * precision)
         return _between(own / change_rate, spread)
 
-    of_change = deviation(np.ones(len(alpha)), gamma * false, precision)
-    of_b = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)[:, 1:])
-    of_false = np.sqrt(of_b**2 + gamma_variance / gamma**2)
-    b_low, b_high = np.maximum(b - _Z90 * of_b, 0), b + _Z90 * of_b
-    each = np.eye(gamma.shape[1])
-    by_source = [recall_of(own, is_own) for own, is_own in zip((gamma * precision).T, each, strict=True)]
+    def precision_of(is_own: FloatArray) -> Uncertain:
+        """Of the mean signal of some kinds, with an interval that is symmetric in its b."""
+        share = is_own * gamma / (is_own * gamma).sum(axis=1, keepdims=True)
+        wrong = (share * false).sum(axis=1)
+        of_b = deviation(0.0, share * false, np.zeros_like(gamma)) / wrong
+        ends = (-np.log(wrong), np.maximum(-np.log(wrong) - _Z90 * of_b, 0), -np.log(wrong) + _Z90 * of_b)
+        return Uncertain(*(-np.expm1(-end) for end in ends))
+
+    def false_rate_of(is_own: FloatArray) -> Uncertain:
+        """Of all signals of some kinds."""
+        rate = (is_own * gamma * false).sum(axis=1)
+        return _around(rate, deviation(0.0, -is_own * gamma * false, is_own * false) / rate)
+
     return SignalQuality(
         silent_rate=alpha,
         exponent=b,
         signal_rate=gamma,
-        change_rate=_around(change_rate, of_change / change_rate),
-        recall=recall_of(signalled, 1.0),
-        source_recall=Uncertain(*(np.stack(ends, axis=1) for ends in zip(*by_source, strict=True))),
-        precision=Uncertain(precision, -np.expm1(-b_low), -np.expm1(-b_high)),
-        false_rate=_around(gamma * false, of_false),
+        change_rate=_around(change_rate, deviation(1.0, gamma * false, precision) / change_rate),
+        recall=recall_of(np.ones(len(is_of.T))),
+        source_recall=_side_by_side(recall_of(is_own) for is_own in is_of),
+        precision=_side_by_side(precision_of(is_own) for is_own in is_of),
+        false_rate=_side_by_side(false_rate_of(is_own) for is_own in is_of),
     )
+
+
+def _side_by_side(columns: Iterable[Uncertain]) -> Uncertain:
+    return Uncertain(*(np.stack(ends, axis=1) for ends in zip(*columns, strict=True)))
 
 
 def _around(value: FloatArray, log_deviation: FloatArray) -> Uncertain:

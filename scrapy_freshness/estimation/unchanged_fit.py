@@ -31,14 +31,15 @@ class Observations(NamedTuple):
     group: NDArray[np.int64]  #: (N,), the group that each belongs to
     starts: NDArray[np.int64] | None = None  #: (g,), the first row of each group, if they are in order
 
-    def with_prior(self, shares: FloatArray, weight: float, n_groups: int) -> "Observations":
+    def with_prior(self, shares: FloatArray, weight: float | FloatArray, n_groups: int) -> "Observations":
         """These observations and, for each parameter and group, *weight* of one unit of its amount alone.
 
         The share in *shares* of them, one a parameter or one a group and parameter, found a change. They
-        keep the parameters above 0.
+        keep the parameters above 0. The weight may be one for all, or one a group and parameter.
         """
         n_parameters = shares.shape[-1]
         found = np.broadcast_to(shares, (n_groups, n_parameters)).ravel()
+        weight = np.broadcast_to(weight, (n_groups, n_parameters)).ravel()
         return Observations(
             np.concatenate([self.x, np.tile(np.eye(n_parameters), (n_groups, 1))]),
             np.concatenate([self.changed, weight * found]),

@@ -1,19 +1,27 @@
 """What every learner offers: beliefs about pages, from what their visits saw."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.estimation.rhythm import Rhythm
 from scrapy_freshness.estimation.signal_counts import N_SOURCES
-from scrapy_freshness.model import PageRecord
+from scrapy_freshness.model import PageRecord, SignalSource
 
 #: Who does not listen to signals does not know that they are late.
 NEVER_DEAF = (0.0,) * N_SOURCES
 #: A number a page, by the name of the belief.
 Columns = dict[str, NDArray[np.float64]]
+
+
+class QuietVisit(NamedTuple):
+    """A visit before which nothing was heard of the page."""
+
+    seconds: float  #: after the visit before
+    rate: float  #: per second, at which the page was believed to change
+    changed: bool  #: what the visit found
 
 
 class Learner(Protocol):
@@ -33,6 +41,10 @@ class Learner(Protocol):
 
     def deaf_seconds(self, host: str) -> tuple[float, ...]:
         """How long after a visit signals of each source announce, as a rule, what the visit has seen."""
+        ...
+
+    def told_afterwards(self, host: str, source: SignalSource, visit: QuietVisit) -> None:
+        """A signal says that a page of the host had changed before a visit that was learned from already."""
         ...
 
     def rhythm_of(self, host: str) -> Rhythm | None:
@@ -65,6 +77,10 @@ class AroundRates:
     def deaf_seconds(self, host: str) -> tuple[float, ...]:
         """Handed on to the learner of rates."""
         return self._rates.deaf_seconds(host)
+
+    def told_afterwards(self, host: str, source: SignalSource, visit: QuietVisit) -> None:
+        """Handed on to the learner of rates."""
+        self._rates.told_afterwards(host, source, visit)
 
     def rhythm_of(self, host: str) -> Rhythm | None:
         """Handed on to the learner of rates."""

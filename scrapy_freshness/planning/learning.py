@@ -15,8 +15,8 @@ from scrapy_freshness.estimation.doubt import doubtful_estimates
 from scrapy_freshness.estimation.pooled import Group, Pooled, PooledEstimate
 from scrapy_freshness.estimation.rhythm import Rhythm
 from scrapy_freshness.estimation.url_pattern import url_pattern
-from scrapy_freshness.model import PageRecord
-from scrapy_freshness.planning.learner import NEVER_DEAF, Columns
+from scrapy_freshness.model import PageRecord, SignalSource
+from scrapy_freshness.planning.learner import NEVER_DEAF, Columns, QuietVisit
 
 #: Estimates change rates from the histories of some pages.
 RateEstimator = Callable[[Sequence[bytes]], RateEstimate]
@@ -60,6 +60,9 @@ class RateLearner:
     def deaf_seconds(self, host: str) -> tuple[float, ...]:
         """Nothing is known of late signals."""
         return NEVER_DEAF
+
+    def told_afterwards(self, host: str, source: SignalSource, visit: QuietVisit) -> None:
+        """Nothing is learned of signals."""
 
     def rhythm_of(self, host: str) -> Rhythm | None:
         """Nothing is known of links."""
@@ -146,6 +149,9 @@ class PooledLearner:
     def deaf_seconds(self, host: str) -> tuple[float, ...]:
         """Nothing is known of late signals."""
         return NEVER_DEAF
+
+    def told_afterwards(self, host: str, source: SignalSource, visit: QuietVisit) -> None:
+        """Nothing is learned of signals."""
 
     def rhythm_of(self, host: str) -> Rhythm | None:
         """Nothing is known of links."""

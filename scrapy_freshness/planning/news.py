@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from scrapy_freshness.model import PageStatus, SignalSource, are_polled
 from scrapy_freshness.planning.frontier import Frontier, Rows
+from scrapy_freshness.planning.learner import QuietVisit
 from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.value.contract import FloatArray
@@ -34,6 +35,7 @@ class News:
     ----------
     deaf_seconds : signals within this time after a visit announce what it has seen; 0: as was learned
     learned_deaf_seconds : that time for each source of signals of a host
+    told_afterwards : tells who learns that signals have come after a visit that they could have announced
     settle : sends pages that were visited lately back to the frontier
     look_again : tells a page that was gone or had moved that it may be there
     """
@@ -46,6 +48,7 @@ class News:
         *,
         deaf_seconds: float,
         learned_deaf_seconds: Callable[[str], Sequence[float]],
+        told_afterwards: Callable[[str, SignalSource, QuietVisit], None],
         settle: Callable[[float], bool],
         look_again: Callable[[int, float], None],
     ) -> None:
@@ -54,6 +57,7 @@ class News:
         self._stock = stock
         self._deaf_seconds = deaf_seconds
         self._learned_deaf_seconds = learned_deaf_seconds
+        self._told_afterwards = told_afterwards
         self._settle = settle
         self._look_again = look_again
         self._waiting: list[tuple[Rows, Rows, float]] = []  #: rows, sources and time
@@ -109,10 +113,14 @@ class News:
     def hear(self, rows: Rows, claimed_at: FloatArray, now: float, source: SignalSource) -> Heard:
         """Take signals for known pages, each named once; *claimed_at* is nan where no time is said.
 
-        What is said to have changed before the last visit of the page is no news. A page that is polled
-        itself is polled soon.
+        What is said to have changed before the last visit of the page is no news, but shows that the source
+        tells of such changes. A page that is polled itself is polled soon.
         """
         table = self._table
+        if quiet := table.take_quiet(rows, claimed_at):
+            self._settle(now)  # these visits are to be learned from before
+            for row, visit in quiet:
+                self._told_afterwards(table.hosts[table.host[row]], source, visit)
         is_news = ~(claimed_at <= table.last_visit[rows])
         rows = rows[is_news]
         is_polled = are_polled(table.kind[rows])

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from scrapy_freshness.estimation.history import ends_unchanged
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, VisitRecord
 from scrapy_freshness.planning.assessment import Assessment, assessment_of
 from scrapy_freshness.planning.books import Books
@@ -82,6 +83,7 @@ class Planner:
             self._stock,
             deaf_seconds=policy.deaf_seconds,
             learned_deaf_seconds=learner.deaf_seconds,
+            told_afterwards=learner.told_afterwards,
             settle=self.settle,
             look_again=self.look_again,
         )
@@ -328,8 +330,7 @@ class Planner:
         if after.kind is not record.kind:
             table.set_kind(row, after.kind, report.at)
         if report.outcome.saw_content:
-            table.last_visit[row] = report.at
-            table.forget_signals(row)
+            table.visited(row, report.at, changed=not ends_unchanged(after.history))
             if after.kind.is_polled:
                 self._polled(row, after, report.at)
                 return

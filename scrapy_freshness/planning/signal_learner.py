@@ -18,8 +18,8 @@ from scrapy_freshness.estimation.history import ends_unchanged, n_observations, 
 from scrapy_freshness.estimation.host_signals import HostSignals, first_belief, trust_in
 from scrapy_freshness.estimation.signal_counts import N_SOURCES, signal_counts
 from scrapy_freshness.estimation.signal_quality import SignalPrior, fit_signals
-from scrapy_freshness.model import PageRecord
-from scrapy_freshness.planning.learner import NEVER_DEAF, AroundRates, Columns, Learner
+from scrapy_freshness.model import PageRecord, SignalSource
+from scrapy_freshness.planning.learner import NEVER_DEAF, AroundRates, Columns, Learner, QuietVisit
 from scrapy_freshness.planning.learning import group_name, groups_named
 from scrapy_freshness.planning.table import MOST_WEIGHT, WEIGHTS
 from scrapy_freshness.planning.visits import heard_before
@@ -70,6 +70,13 @@ class SignalLearner(AroundRates):
         known = self._hosts.get(host)
         return NEVER_DEAF if known is None else known.delays.deaf_seconds()
 
+    def told_afterwards(self, host: str, source: SignalSource, visit: QuietVisit) -> None:
+        """Count the visit as one after the signal."""
+        known = self._hosts.get(host)
+        if known is not None:
+            known.told_afterwards(source, visit.rate * visit.seconds, visit.changed, rate=visit.rate)
+            self._taught.add(host)
+
     def take_groups(self) -> Mapping[str, bytes]:
         """What was learned of hosts since the last call, beside the groups of the rates."""
         own = {group_name("signals", (host,)): self._hosts[host].pack() for host in self._taught}
@@ -91,8 +98,9 @@ class SignalLearner(AroundRates):
                 continue
             host = self._hosts.setdefault(page.host, HostSignals())
             # By the rate that was believed before the visit: what the visit found must not explain itself.
-            x, changed = (page.change_rate or rate) * waited, not ends_unchanged(page.history)
-            host.add(x, heard.signals, changed, heard.late)
+            believed = page.change_rate or rate
+            x, changed = believed * waited, not ends_unchanged(page.history)
+            host.add(x, heard.signals, changed, heard.late, rate=believed)
             if heard.only is not None and page.host in self._silent:
                 precision, silent = self._trust[page.host][0], self._silent[page.host]
                 host.delays.add(heard.only, x=x, changed=changed, silent=silent, precision=precision)

@@ -1,8 +1,8 @@
 """The numbers of all known pages, as columns: about 45 bytes a page, and 4 for each further belief.
 
 A belief that is the same of all pages takes no room: most crawls have no sources of links, and many hear no
-signals. Once signals are heard, a page also has their number and weight for each source. Once pages are
-polled for signals, every page has two columns more.
+signals. Once signals are heard, a page also has their number and weight for each source, and 8 bytes on its
+last visit. Once pages are polled for signals, every page has two columns more.
 
 URLs, histories and sketches stay in the database and are read for the pages about to be visited.
 """
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scrapy_freshness.estimation.signal_counts import N_SOURCES
 from scrapy_freshness.estimation.signal_delays import NOTHING_HEARD, Heard, age_code
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, are_polled
+from scrapy_freshness.planning.learner import QuietVisit
 from scrapy_freshness.value.contract import Beliefs
 
 _SOURCE = int(PageKind.SOURCE)
@@ -71,6 +72,9 @@ class PageTable:
         #: Signals since the last visit, a column a source, then those that came too soon; once one was heard.
         self.heard: NDArray[np.uint8]
         self.first_heard: NDArray[np.uint8]  #: source and age of the first of them, see `age_code`; likewise
+        #: If nothing was heard before the last visit: seconds since the one before, less than 0 if it found a
+        #: change, and the rate that was believed; likewise.
+        self.quiet: NDArray[np.float32]
         self.weight: NDArray[np.float16]  #: of signals, in units of the mean signal; once they differ
         self.yield_rate: NDArray[np.float32]  #: prices of a visit that polls earn per second; once there are
         self.patience_seconds: NDArray[np.float32]  #: time after which a page is polled anyway; likewise
@@ -253,6 +257,7 @@ class PageTable:
         """
         self._make_room("heard", np.dtype((np.uint8, 2 * N_SOURCES)), 0)
         self._make_room("first_heard", np.uint8, 0)
+        self._make_room("quiet", np.dtype((np.float32, 2)), 0.0)
         is_first = ~self.heard[rows].any(axis=1)
         self.first_heard[rows[is_first]] = age_code(sources[is_first], after_visit[is_first])
         places = rows * (2 * N_SOURCES) + sources + N_SOURCES * is_late
@@ -269,10 +274,36 @@ class PageTable:
         only = int(self.first_heard[row]) if sum(counts) == 1 else None
         return Heard(tuple(counts[:N_SOURCES]), tuple(counts[N_SOURCES:]), only)
 
+    def visited(self, row: int, at: float, *, changed: bool) -> None:
+        """A visit has answered the signals so far, and found the page changed or not."""
+        if "heard" in self._types:
+            seconds = 0.0 if self.heard[row].any() else max(at - self.last_visit[row], 0.0)
+            self.forget_signals(row)
+            if 0 < seconds < np.inf:
+                self.quiet[row] = -seconds if changed else seconds, self.change_rate[row]
+        self.last_visit[row] = at
+
     def forget_signals(self, row: int) -> None:
-        """A visit has answered the signals so far."""
+        """Nothing has been heard of a page."""
         if "heard" in self._types:
             self.heard[row] = 0
+            self.quiet[row] = 0.0
+
+    def take_quiet(
+        self, rows: NDArray[np.intp], claimed_at: NDArray[np.float64]
+    ) -> list[tuple[int, QuietVisit]]:
+        """Last visits, by row, before which nothing was heard, and yet the page is said to have changed.
+
+        Each is told of once only.
+        """
+        if "quiet" not in self._types:
+            return []
+        seconds, rate = self.quiet[rows].astype(np.float64).T
+        since = self.last_visit[rows] - np.abs(seconds)
+        is_told = (seconds != 0) & (claimed_at > since) & (claimed_at <= self.last_visit[rows])
+        told = zip(rows[is_told].tolist(), seconds[is_told].tolist(), rate[is_told].tolist(), strict=True)
+        self.quiet[rows[is_told]] = 0.0
+        return [(row, QuietVisit(abs(each), believed, each < 0)) for row, each, believed in told]
 
     def _signals(self, rows: NDArray[np.intp] | slice) -> NDArray[np.float64]:
         """Signals since the last visit, in units of the mean signal."""

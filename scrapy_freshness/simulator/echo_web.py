@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.estimation.rhythm import Rhythm
-from scrapy_freshness.model import PageKind, PageRecord
-from scrapy_freshness.planning.learner import NEVER_DEAF, AroundRates, Columns, Learner
+from scrapy_freshness.model import PageKind, PageRecord, SignalSource
+from scrapy_freshness.planning.learner import NEVER_DEAF, AroundRates, Columns, Learner, QuietVisit
 from scrapy_freshness.simulator.echo_graph import EchoGraph
 from scrapy_freshness.simulator.echo_references import Chooser, Frontier
 from scrapy_freshness.simulator.web import Address, Fetches, FloatArray, Look
@@ -101,6 +101,9 @@ class KnownSources:
     def deaf_seconds(self, host: str) -> tuple[float, ...]:
         """There are no signals."""
         return NEVER_DEAF
+
+    def told_afterwards(self, host: str, source: SignalSource, visit: QuietVisit) -> None:
+        """There are no signals."""
 
     def rhythm_of(self, host: str) -> Rhythm | None:
         """Links come at a constant rate."""

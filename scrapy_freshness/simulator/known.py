@@ -7,8 +7,8 @@ from types import MappingProxyType
 import numpy as np
 
 from scrapy_freshness.estimation.rhythm import Rhythm
-from scrapy_freshness.model import PageRecord
-from scrapy_freshness.planning.learner import NEVER_DEAF, Columns
+from scrapy_freshness.model import PageRecord, SignalSource
+from scrapy_freshness.planning.learner import NEVER_DEAF, Columns, QuietVisit
 from scrapy_freshness.value.contract import Beliefs, FloatArray
 
 #: What the planner itself keeps.
@@ -61,6 +61,9 @@ class KnownTruth:
     def deaf_seconds(self, host: str) -> tuple[float, ...]:
         """All signals count, unless the settings say otherwise."""
         return NEVER_DEAF
+
+    def told_afterwards(self, host: str, source: SignalSource, visit: QuietVisit) -> None:
+        """Of no use to who knows."""
 
     def rhythm_of(self, host: str) -> Rhythm | None:
         """Links come at a constant rate."""

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from scrapy_freshness.estimation.host_signals import WINDOW, Cell, HostSignals, Trust, trust_in
+from scrapy_freshness.model import SignalSource
 
 
 def visits(
@@ -74,6 +75,76 @@ def test_pages_of_very_different_rates_unmask_signals_that_come_by_the_clock() -
     assert trust.recall.value[0, 0] < 0.2
 
 
+def announced_by_the_clock(seed: int, recall: float, *, tells_pace: bool) -> tuple[HostSignals, float]:
+    """False signals come for every page at the same rate; also returns the precision of all signals."""
+    rng, host, true_signals = np.random.default_rng(seed), HostSignals(), 0
+    rates, errors = 10 ** rng.uniform(-3.3, -1.3, 200), np.exp(0.3 * rng.standard_normal(200))
+    for number in rng.integers(0, 200, 2500).tolist():
+        rate = float(rates[number])
+        seconds = float(rng.exponential(1.5 / np.sqrt(rate * 0.01)))
+        true, false = int(rng.poisson(recall * rate * seconds)), int(rng.poisson(0.005 * seconds))
+        changed = true > 0 or rng.random() > np.exp(-(1 - recall) * rate * seconds)
+        believed = rate * float(errors[number])
+        signals = (min(true + false, 255), 0, 0, 0)
+        host.add(believed * seconds, signals, bool(changed), rate=believed if tells_pace else 1.0)
+        true_signals += true
+    return host, true_signals / float(host.heard[0])
+
+
+def test_false_signals_that_do_not_follow_the_changes_are_known_by_the_pace_of_pages() -> None:
+    """One precision for all pages would be far too low, because it is not the same for all of them."""
+    for tells_pace in (True, False):
+        errors = []
+        for seed in range(10):
+            host, precision = announced_by_the_clock(seed, 0.5, tells_pace=tells_pace)
+            found = trust_in([host])
+            errors.append((found.precision.value[0, 0] - precision, found.recall.value[0, 0] - 0.5))
+        bias = np.mean(errors, axis=0)
+        assert (np.abs(bias) < 0.05).all() if tells_pace else (bias < -0.1).all(), bias
+
+
+@pytest.mark.parametrize("recall", [0.98, 0.5])
+def test_changes_that_are_announced_after_the_visit_that_found_them_are_announced(recall: float) -> None:
+    """A third of the single signals comes after the visit that they could have announced."""
+    errors = []
+    for seed in range(10):
+        rng, host = np.random.default_rng(seed), HostSignals()
+        for _ in range(1500):
+            x = float(rng.exponential(0.7))
+            true, false = int(rng.poisson(recall * x)), int(rng.poisson(0.1 * x))
+            changed = true > 0 or rng.random() > np.exp(-(1 - recall) * x)
+            is_afterwards = true + false == 1 and rng.random() < 1 / 3
+            host.add(x, (0 if is_afterwards else true + false, 0, 0, 0), bool(changed))
+            if is_afterwards:
+                host.told_afterwards(SignalSource.SITEMAP, x, bool(changed))
+        found, precision = trust_in([host]), recall / (recall + 0.1)
+        errors.append((found.precision.value[0, 0] - precision, found.recall.value[0, 0] - recall))
+
+    assert np.abs(errors).mean(axis=0) == pytest.approx([0, 0], abs=0.05)
+
+
+def test_who_was_never_visited_in_silence_cannot_be_told_afterwards() -> None:
+    host = HostSignals()
+    host.add(0.5, (1, 0, 0, 0), changed=True)
+    before = host.pack()
+
+    host.told_afterwards(SignalSource.SITEMAP, 0.5, changed=True)
+
+    assert host.pack() == before
+
+
+def test_what_is_known_of_a_host_does_not_depend_on_the_others() -> None:
+    hosts = [announced_by_the_clock(1, 0.5, tells_pace=True)[0], HostSignals()]
+    visits(hosts[1], np.random.default_rng(5), 0.5, 0.7, 300)
+
+    together, alone = trust_in(hosts), [trust_in([host]) for host in hosts]
+
+    for number, own in enumerate(alone):
+        for found, known in ((together.precision, own.precision), (together.recall, own.recall)):
+            for end, own_end in zip(found, known, strict=True):
+                np.testing.assert_allclose(end[number], own_end[0], atol=2e-3)
+
+
 def test_a_host_that_turns_is_found_out_after_a_window_of_signals() -> None:
     """Honest, lying, honest again: after 500 signals it is half believed, after 1,000 three quarters."""
     rng = np.random.default_rng(3)
@@ -125,7 +196,7 @@ def test_what_is_kept_is_what_was_known() -> None:
     np.testing.assert_allclose(trust_in([again]).recall.value, trust_in([host]).recall.value, rtol=1e-3)
 
 
-@pytest.mark.parametrize("packed", [b"", b"\x01", b"\x02" + bytes(60), bytes(48)])
+@pytest.mark.parametrize("packed", [b"", b"\x01", b"\x01" + bytes(60), bytes(48)])
 def test_what_is_damaged_or_of_another_version_is_not_read(packed: bytes) -> None:
     assert HostSignals.unpack(packed) is None
 
@@ -134,9 +205,10 @@ def test_cells_are_numbered_both_ways() -> None:
     for x in (1e-6, 0.1, 1.0, 50.0):
         for signals in ((0, 0, 0, 0), (1, 0, 0, 3), (0, 255, 255, 0)):
             for changed in (False, True):
-                cell = Cell.of(x, signals, changed)
-                assert Cell.numbered(cell.number) == cell
-                assert cell.number < 2**16
+                for rate in (0.0, 1e-6, 0.1, 50.0):
+                    cell = Cell.of(x, signals, changed, rate)
+                    assert Cell.numbered(cell.number) == cell
+                    assert cell.number < 2**16
 
 
 def test_weights_stay_small_however_many_visits_come() -> None:

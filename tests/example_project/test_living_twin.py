@@ -32,7 +32,7 @@ def crawled(world: World, policy: str) -> TwinCrawl:
     return twin_crawl(world, SETTINGS | {"FRESHNESS_POLICY": policy}, 0.7 * world.total_change_rate, SECONDS)
 
 
-@pytest.mark.parametrize("manner", [Manner.PERFECT, Manner.PARTIAL])
+@pytest.mark.parametrize("manner", [Manner.PERFECT, Manner.PARTIAL, Manner.DELAYED, Manner.STALE])
 def test_who_listens_has_fresher_copies_and_learns_how_true_signals_are(manner: Manner) -> None:
     world = world_of(manner)
     deaf, listening = crawled(world, "greedy"), crawled(world, "greedy-ncis")
@@ -47,8 +47,11 @@ def test_who_listens_has_fresher_copies_and_learns_how_true_signals_are(manner: 
     assert fresh["listening"] > fresh["deaf"] + 0.01
     assert heard.precision == 1.0
     assert trust.precision.value > 0.95
-    assert trust.signals == pytest.approx(heard.sayings, rel=0.02)
-    assert heard.recall - 0.15 < trust.recall.value < 1.0
+    assert trust.signals >= 0.98 * heard.sayings, "and some were heard after the visit"
+    if manner is Manner.PARTIAL:
+        assert trust.recall.value == pytest.approx(0.5, abs=0.15)
+    else:
+        assert trust.recall.value > 0.95, "all changes are told of, if not before they are found"
 
 
 @pytest.mark.parametrize("manner", [Manner.SAME, Manner.NOW])

@@ -9,12 +9,13 @@ from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.estimation.history import extended
 from scrapy_freshness.estimation.pooled import Pooled
 from scrapy_freshness.estimation.signal_counts import N_SOURCES, extended_counts
-from scrapy_freshness.model import PageRecord
-from scrapy_freshness.planning.learner import Columns, Learner
+from scrapy_freshness.model import PageRecord, SignalSource
+from scrapy_freshness.planning.learner import Columns, Learner, QuietVisit
 from scrapy_freshness.planning.learners import ESTIMATORS, learner_for
 from scrapy_freshness.planning.learning import PooledLearner, note_beliefs
 from scrapy_freshness.planning.policy import PolicyOptions, policy_named
 from scrapy_freshness.planning.signal_learner import SignalLearner
+from scrapy_freshness.planning.signal_trust import signal_trust
 
 HOUR = 3600.0
 
@@ -106,6 +107,35 @@ def test_a_new_page_starts_with_the_record_of_its_host() -> None:
     assert before["recall"] == elsewhere["recall"] < 0.01
     assert after["recall"] == pytest.approx(0.8, abs=0.1)
     assert after["change_rate"] > 3 * before["change_rate"]
+
+
+def test_changes_that_are_told_of_after_their_visits_are_announced_changes() -> None:
+    """Half of the changes are told of before the visit that finds them, the others right after it."""
+    rng = np.random.default_rng(6)
+    late, deaf = (SignalLearner(PooledLearner(Pooled())) for _ in range(2))
+    for _ in range(1500):
+        seconds = float(rng.exponential(5 * HOUR))
+        changed, is_heard = bool(rng.random() < -np.expm1(-seconds / (10 * HOUR))), bool(rng.random() < 0.5)
+        for learner in (late, deaf):
+            visited_once(learner, seconds, changed=changed, signals=int(changed and is_heard))
+        if changed and not is_heard:
+            late.told_afterwards("a.example", SignalSource.SITEMAP, QuietVisit(seconds, 0.1 / HOUR, changed))
+
+    assert shown_recall(late) > 0.9
+    assert shown_recall(deaf) < 0.6
+
+
+def visited_once(learner: SignalLearner, seconds: float, *, changed: bool, signals: int) -> None:
+    """A visit to a page that is known to change every ten hours."""
+    record = page(1, "a.example")
+    record.change_rate, record.history = 0.1 / HOUR, extended(b"", seconds, changed)
+    record.beliefs = {"seconds_between": seconds, "signals_between": signals, "heard_0": signals}
+    learner.learn([record])
+
+
+def shown_recall(learner: SignalLearner) -> float:
+    (row,) = signal_trust(learner.take_groups())
+    return row.recall.value
 
 
 def test_on_a_host_that_was_never_heard_pages_are_what_they_are_without_listening() -> None:

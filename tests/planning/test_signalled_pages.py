@@ -6,8 +6,9 @@ import numpy as np
 from planning_world import Crawl, new_page
 
 from scrapy_freshness.estimation.signal_counts import signal_counts
-from scrapy_freshness.model import PageRecord, PageStatus, SignalSource
+from scrapy_freshness.model import Outcome, PageRecord, PageStatus, SignalSource
 from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.learner import QuietVisit
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import Policy, PolicyOptions, policy_named
 
@@ -24,6 +25,7 @@ class Told:
 
     def __init__(self, **beliefs: float) -> None:
         self._beliefs = {"change_rate": 0.001, **beliefs}
+        self.afterwards: list[tuple[str, SignalSource, QuietVisit]] = []
 
     def prior(self, page: PageRecord) -> dict[str, float]:
         return self._beliefs
@@ -40,6 +42,9 @@ class Told:
 
     def deaf_seconds(self, host: str) -> tuple[float, ...]:
         return (0.0,) * 4
+
+    def told_afterwards(self, host: str, source: SignalSource, visit: QuietVisit) -> None:
+        self.afterwards.append((host, source, visit))
 
     def rhythm_of(self, host: str) -> None:
         return None
@@ -131,6 +136,26 @@ def test_a_signal_right_after_a_visit_announces_what_the_visit_has_seen() -> Non
 
     signal(crawl, 20, now=202.0)
     assert crawl.visit(202.0) == known_page(20).url
+
+
+def test_who_learns_is_told_once_of_changes_that_were_announced_after_their_visit() -> None:
+    learner = Told(recall=0.8, false_rate=0.0001)
+    known = [known_page(number) for number in range(1, 101)]
+    crawl = Crawl(Planner(policy_named("greedy-ncis"), Hosts(5.0, 60.0), learner)).start(known, 200.0)
+    signal(crawl, 77, now=201.0)
+    visited = [crawl.visit(201.0 + tick, Outcome.CHANGED) for tick in range(3)]
+    assert visited == [known_page(number).url for number in (77, 1, 2)]
+    rows = np.array([crawl.planner.known.row_of(number) for number in (77, 1, 2, 3)])
+
+    for _ in range(2):  # of 2 it is said that it had changed before the visit before
+        heard = crawl.planner.news.hear(rows, np.array([100.0, 50.0, 1.5, 2.0]), 210.0, SignalSource.SITEMAP)
+        assert not len(heard.rows), "no page has changed since it was visited"
+
+    (host, source, visit), = learner.afterwards  # fmt: skip
+    assert (host, source) == ("a.example", SignalSource.SITEMAP)
+    assert visit.seconds == 201.0
+    assert visit.rate == np.float32(0.001)
+    assert visit.changed
 
 
 class ToldLate(Told):
