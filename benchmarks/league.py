@@ -1,23 +1,24 @@
 """The league table: all policies and rivals at equal budgets, on recorded histories and artificial webs.
 
-Everybody learns from visits only. On a recorded history there are half as many fetches as it has changes, for
-all policies; in further tables as many, twice as many and a quarter, for the default policy and its rivals.
-Traces of hubs are judged by profit, others by freshness. Contests with few fetches begin at several times.
+Everybody learns from visits only. On a recorded history there are a quarter, half, as many and twice as many
+fetches as it has changes. The default policy and its rivals are on equal terms: each may spend its fetches
+when it likes, the rivals by one factor and the default by one price, found in hindsight. Beside it stands
+the default at a constant rate, which is what a budget means in a crawl; one more table has all our policies
+so. Traces of hubs are judged by profit, others by freshness. Contests with few fetches begin at several
+times.
 
-Rivals may spend their fetches when they like. On the same terms the default policy has one price, found in
-hindsight; that takes several runs, and is done for contests with up to PRICED fetches. In longer ones only
-the constant rate is played, which is what a budget means in a crawl.
+    python benchmarks/league.py [--output FILE.md] [--workers 2] [--seed 7] [--kept FOLDER] TRACE...
 
-    python benchmarks/league.py [--output FILE.md] [--workers 2] [--seed 7] TRACE...
-
-Part of the output file between two marks is replaced; without a file all is printed.
+Part of the output file between two marks is replaced; without a file all is printed. What has been played is
+kept in FOLDER, if there is one, and not played again: for one version of the code only.
 """
 
 import argparse
+import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,8 +44,8 @@ OURS = tuple(
     if not name.startswith(("cost", "user-centric")) and name not in (DEFAULT, "greedy-ncis-approx-J")
 )
 REFERENCES = ("lds", "optimum")
-#: The default policy at one price, and the most fetches of a contest for which that is played.
-PRICED_NAME, PRICED = f"{DEFAULT}, one price", 5_000
+#: The default policy at a constant rate.
+PACED = f"{DEFAULT}, constant rate"
 DAY = 86400.0
 BEGIN, END = "<!-- league: begin -->", "<!-- league: end -->"
 #: Worlds of the second part: options, size and repetitions, small enough for a coffee break.
@@ -61,37 +62,63 @@ class Cell(NamedTuple):
 
     share: float
     fetches: float  #: of those that there were
-    ahead: float  #: of the default policy
+    ahead: float  #: of the policy that others are compared with
     ahead_stderr: float
-    on_equal_terms: "Cell | None" = None  #: ahead of the default policy at one price, if that was played
 
 
-def played(path: Path, share: float, names: Sequence[str]) -> dict[str, Cell]:
-    """The results of policies on a trace; the default policy must be the first."""
-    replay = Replay.of(load_web(path))
-    days = (replay.end - replay.start) / DAY
-    per_second = max(share * changes_of(replay) / days, 1 / days) / DAY
-    budget = per_second * (replay.end - replay.start)
-    learner_for = learning(Config())
-    outcomes: dict[str, Outcome] = {}
-    for name in names:
-        if name.startswith("echo") and not replay.has_hubs:
-            continue  # they revisit nothing but sources
-        if name == PRICED_NAME and (budget > PRICED or replay.has_hubs):
-            continue
-        by_price = name == PRICED_NAME
+class Game(NamedTuple):
+    """One policy with one budget on one trace."""
+
+    path: Path
+    share: float  #: fetches per change
+    name: str
+    by_price: bool
+    kept: Path | None  #: folder of what has been played
+
+    def play(self) -> Outcome | None:
+        """How it went; None if the policy makes no sense there."""
+        file = (
+            self.kept and self.kept / f"{_short(self.path)}-{self.share:g}-{self.name}-{self.by_price}.pickle"
+        )
+        if file and file.exists():
+            kept: Outcome | None = pickle.loads(file.read_bytes())
+            return kept
+        outcome = self._outcome()
+        if file:
+            file.write_bytes(pickle.dumps(outcome))
+        return outcome
+
+    def _outcome(self) -> Outcome | None:
+        replay = _replay_of(self.path)
+        if self.name.startswith("echo") and not replay.has_hubs:
+            return None  # they revisit nothing but sources
+        days = (replay.end - replay.start) / DAY
+        per_second = max(self.share * changes_of(replay) / days, 1 / days) / DAY
         run = partial(
             Replay.run,
-            name=DEFAULT if by_price else name,
+            name=DEFAULT if self.name == PACED else self.name,
             fetches_per_second=per_second,
-            learner_for=None if name in (*RIVALS, *REFERENCES) else learner_for,
-            by_price=by_price,
+            learner_for=None if self.name in (*RIVALS, *REFERENCES) else learning(Config()),
+            by_price=self.by_price and self.name != PACED,
         )
-        outcomes[name] = at_phases(replay, per_second, usual_phases(budget), run)
-    first = outcomes[names[0]]
-    cells = {name: _cell(outcome, first) for name, outcome in outcomes.items()}
-    equal = outcomes.get(PRICED_NAME, first)
-    return {name: cell._replace(on_equal_terms=_cell(outcomes[name], equal)) for name, cell in cells.items()}
+        phases = usual_phases(per_second * (replay.end - replay.start))
+        return at_phases(replay, per_second, phases, run)
+
+
+@cache
+def _replay_of(path: Path) -> Replay:
+    return Replay.of(load_web(path))
+
+
+def played(game: Game) -> Outcome | None:
+    """A game, in a process of its own."""
+    return game.play()
+
+
+def cells_of(outcomes: dict[str, Outcome]) -> dict[str, Cell]:
+    """The results on a trace, compared with the first."""
+    first = next(iter(outcomes.values()))
+    return {name: _cell(outcome, first) for name, outcome in outcomes.items()}
 
 
 def _cell(outcome: Outcome, first: Outcome) -> Cell:
@@ -138,23 +165,25 @@ def _written(name: str, cell: Cell) -> str:
     return f"**{text}**" if is_ahead else text
 
 
-def verdict(columns: dict[str, dict[str, Cell]]) -> Iterator[str]:
+def verdict(columns: dict[str, dict[str, Cell]]) -> str:
     """Where the default policy is beaten by a rival by more than one standard error."""
-    constant = {(trace, name): cell for trace, column in columns.items() for name, cell in column.items()}
-    equal = {key: cell.on_equal_terms or cell for key, cell in constant.items()}
-    for terms, cells in (("at a constant rate", constant), ("on the terms of the rivals", equal)):
-        rivals = {key: cell for key, cell in cells.items() if key[1] in RIVALS}
-        beaten = [
-            f"{trace}: `{name}` by {100 * cell.ahead:.1f} ± {100 * cell.ahead_stderr:.1f}"
-            for (trace, name), cell in rivals.items()
-            if cell.ahead > cell.ahead_stderr and cell.fetches < 1.1
-        ]
-        won = sum(cell.ahead < -cell.ahead_stderr for cell in rivals.values())
-        named = ": " + "; ".join(beaten) if beaten else ""
-        yield (
-            f"\nThe default {terms}: of {len(rivals)} comparisons with rivals, {won} are won by more than "
-            f"one standard error, {len(beaten)} lost{named}."
-        )
+    rivals = {
+        (trace, name): cell
+        for trace, column in columns.items()
+        for name, cell in column.items()
+        if name in RIVALS
+    }
+    beaten = [
+        f"{trace}: `{name}` by {100 * cell.ahead:.1f} ± {100 * cell.ahead_stderr:.1f}"
+        for (trace, name), cell in rivals.items()
+        if cell.ahead > cell.ahead_stderr and cell.fetches < 1.1
+    ]
+    won = sum(cell.ahead < -cell.ahead_stderr for cell in rivals.values())
+    named = ": " + "; ".join(beaten) if beaten else ""
+    return (
+        f"{won} of {len(rivals)} comparisons with rivals won by more than one standard error, "
+        f"{len(beaten)} lost{named}."
+    )
 
 
 def world_tables(seed: int) -> Iterator[str]:
@@ -185,22 +214,46 @@ def _can_play(check: Callable[..., None], policy: str, size: Size) -> bool:
     return True
 
 
+#: Tables on recorded histories: title, fetches per change, names, and whether fetches are made by a price.
+TABLES = (
+    ("A quarter as many fetches as changes", 0.25, (DEFAULT, PACED, *RIVALS), True),
+    ("Half as many fetches as changes", 0.5, (DEFAULT, PACED, *RIVALS), True),
+    ("As many fetches as changes", 1.0, (DEFAULT, PACED, *RIVALS), True),
+    ("Twice as many fetches as changes", 2.0, (DEFAULT, PACED, *RIVALS), True),
+    (
+        "Half as many fetches as changes, at a constant rate: all our policies",
+        0.5,
+        (DEFAULT, *OURS, *REFERENCES),
+        False,
+    ),
+)
+
+
 def tables(options: argparse.Namespace) -> Iterator[str]:
     """The whole league, line by line."""
-    everybody = (DEFAULT, PRICED_NAME, *OURS, *RIVALS, *REFERENCES)
-    rivals = (DEFAULT, PRICED_NAME, *RIVALS)
-    parts = [
-        ("A quarter as many fetches as changes", 0.25, rivals),
-        ("Half as many fetches as changes: all policies", 0.5, everybody),
-        ("As many fetches as changes", 1.0, rivals),
-        ("Twice as many fetches as changes", 2.0, rivals),
-    ]
+    if options.kept:
+        options.kept.mkdir(parents=True, exist_ok=True)
     with ProcessPoolExecutor(options.workers) as pool:
-        for title, share, names in parts:
-            futures = {_short(path): pool.submit(played, path, share, names) for path in options.traces}
-            columns = {trace: future.result() for trace, future in futures.items()}
+        for title, share, names, by_price in TABLES:
+            futures = {
+                (path, name): pool.submit(played, Game(path, share, name, by_price, options.kept))
+                for path in options.traces
+                for name in names
+            }
+            outcomes = {key: future.result() for key, future in futures.items()}
+            played_on = {
+                path: {name: outcome for name in names if (outcome := outcomes[path, name]) is not None}
+                for path in options.traces
+            }
+            columns = {_short(path): cells_of(results) for path, results in played_on.items()}
             yield from trace_table(title, columns, names)
-            yield from verdict(columns)
+            if by_price:
+                yield f"\nThe default: {verdict(columns)}"
+                held = {
+                    _short(path): cells_of({PACED: results[PACED]} | results)
+                    for path, results in played_on.items()
+                }
+                yield f"\nThe default held to a constant rate, which rivals are not: {verdict(held)}"
     yield from world_tables(options.seed)
 
 
@@ -216,6 +269,7 @@ def main() -> int:
     parser.add_argument("--output", type=Path)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--kept", type=Path)
     options = parser.parse_args()
     lines = []
     for line in tables(options):

@@ -9,9 +9,10 @@ All policies see only what a crawler would have seen at the time.
 With --learn policies learn from their visits, as in a crawl with the project's
 settings (-s FRESHNESS_ESTIMATOR=pooled tries another); without, they know
 the mean rates of the record, so that the difference is what learning costs.
-Rivals have no budget: all their intervals are scaled by one factor, so that
-they make as many fetches. With --pacing price our policies are on the same
-terms: they have one price instead of a constant rate.
+All spend the budget when they like: rivals have all their intervals scaled by
+one factor, our policies have one price that a fetch must be worth, both found
+in hindsight so that each makes as many fetches. With --pacing rate ours are
+held to a constant rate, as by FRESHNESS_BUDGET.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from scrapy_freshness.commands.replay_plot import check_plot, save_plot
 from scrapy_freshness.commands.replay_table import print_tables
 from scrapy_freshness.errors import ConfigError, InputError, TraceError
 from scrapy_freshness.simulator.comparison import compared
-from scrapy_freshness.simulator.contest import LearnerFor
+from scrapy_freshness.simulator.contest import LearnerFor, takes_price
 from scrapy_freshness.simulator.phases import at_phases
 from scrapy_freshness.simulator.replay import REPLAYED_NAMES, Outcome, Replay, learning
 from scrapy_freshness.simulator.run import Progress
@@ -44,9 +45,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--pacing",
-        choices=("rate", "price"),
-        default="rate",
-        help="our policies at a constant rate, or at one price found in hindsight; default: rate",
+        choices=("price", "rate"),
+        default="price",
+        help="our policies at one price found in hindsight, or at a constant rate; default: price",
     )
     parser.add_argument("--phases", metavar="N", default="1", help="times to begin at, evenly; default: 1")
     parser.add_argument("--learn", action="store_true", help="learn from visits only, as a crawl does")
@@ -93,7 +94,7 @@ def _rows(plan: Plan, record: Record, learner_for: LearnerFor | None, advance: P
             "budget_per_day": budget,
             "learn": plan.learn,
             "unscaled": budget is None,
-            "pacing": plan.pacing_of(name, replay) if budget is not None else None,
+            "pacing": _pacing(name, outcome) if budget is not None else None,
             **compared(outcome, first, has_hubs=replay.has_hubs),
             "pages": len(replay.web.pages),
             "days": (replay.end - replay.judged_from) / 86400,
@@ -108,6 +109,13 @@ def _rows(plan: Plan, record: Record, learner_for: LearnerFor | None, advance: P
     for name in plan.rules:
         yield row(name, None, replay.run_as_shipped(name), None)
         advance(_STEPS)
+
+
+def _pacing(name: str, outcome: Outcome) -> str | None:
+    """How a policy was paced; None if by a rule of its own."""
+    if not takes_price(name):
+        return None
+    return "price" if outcome.by_price else "rate"
 
 
 def _run(

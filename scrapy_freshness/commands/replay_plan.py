@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from scrapy_freshness import units
 from scrapy_freshness.errors import ConfigError
-from scrapy_freshness.simulator.contest import takes_price
 from scrapy_freshness.simulator.git_history import git_versions
 from scrapy_freshness.simulator.recorded import RecordedWeb, load_web, web_of
 from scrapy_freshness.simulator.replay import Replay, check_name
@@ -45,7 +44,7 @@ class Plan:
     aligned: bool | None
     whole: bool
     unscaled: bool
-    pacing: str = "rate"  #: of our own policies, or "price"
+    pacing: str = "price"  #: of our own policies, or "rate"
     phases: int = 1  #: times at which contests begin
 
     @classmethod
@@ -75,12 +74,6 @@ class Plan:
     def rules(self) -> list[str]:
         """Policies that are replayed with the intervals that they ship, too."""
         return [name for name in self.policies if name in RULES] if self.unscaled else []
-
-    def pacing_of(self, name: str, replay: Replay) -> str | None:
-        """How a policy is paced: not by a price where there are hubs, and rivals by their own rules."""
-        if not takes_price(name):
-            return None
-        return "rate" if replay.has_hubs else self.pacing
 
     def replay(self, record: Record) -> Replay:
         """The contest on a record, for which all budgets make sense."""

@@ -38,7 +38,7 @@ _ACTIVE, _GONE, _SUSPENDED, _MOVED = map(
 _HARDLY_FRESH = 0.1
 #: Slices computed in one call while nobody is awake.
 _MAX_LOWERED = 3
-#: Share of the floor that may be missing: at the very time at which a page wakes its value is rounded.
+#: Share of floor or rung that may be missing: at the very time at which a page wakes its value is rounded.
 _ROUNDING = 1e-6
 
 
@@ -57,6 +57,11 @@ class Frontier:
         self.is_exhausted = False  #: whether nothing can be chosen before time passes or something happens
         self.price = 0.0  #: mean value of the visits chosen lately
         self.fetch_price = 0.0  #: what a fetch has to be worth, for models that count the pages of a source
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether all waking times are those of the present rung."""
+        return self._rekeyed >= self._table.size
 
     def values(self, rows: Rows, now: float) -> FloatArray:
         """Value of crawling each of these pages now."""
@@ -94,8 +99,8 @@ class Frontier:
         if len(rows) > _MAX_EVALUATED:
             rows = self._some(rows)
         values = self.values(rows, now)
-        if self._table.fades and (values < self._rung).any():
-            rows = self._without_faded(rows, values, now)
+        if self._table.fades and (has_faded := values < self._rung * (1 - _ROUNDING)).any():
+            rows = self._without_faded(rows, has_faded, now)
             if len(rows) == 0:
                 rows = self._woken(now, full_hosts)
             values = self.values(rows, now)
@@ -212,9 +217,8 @@ class Frontier:
         self._cursor = start + _MAX_EVALUATED
         return rows[start : self._cursor]
 
-    def _without_faded(self, rows: Rows, values: FloatArray, now: float) -> Rows:
+    def _without_faded(self, rows: Rows, has_faded: NDArray[np.bool_], now: float) -> Rows:
         """Send pages back to sleep that are not worth the rung any more; returns the others."""
-        has_faded = values < self._rung
         self._table.wake[rows[has_faded]] = self._waking_times(rows[has_faded], now)
         return rows[~has_faded]
 

@@ -224,6 +224,13 @@ class Planner:
             return now
         return self._stock.next_at(now)
 
+    def next_due(self, now: float) -> float:
+        """When a page is due by the threshold, of those that are not waiting to be learned from."""
+        self.news.listen()
+        if len(self._stock) or not self._frontier.is_keyed:
+            return now
+        return self._stock.next_at(now)
+
     def is_idle(self, now: float) -> bool:
         """Whether no visit is open and none is due."""
         if self._open or len(self._stock):

@@ -1,5 +1,6 @@
 """One web, one number of fetches, many policies: ours on the planner, rivals by their own rules."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 
@@ -14,7 +15,7 @@ from scrapy_freshness.planning.table import MADE_ON_THE_SPOT
 from scrapy_freshness.planning.visits import Upkeep
 from scrapy_freshness.simulator.bandwidth import Bandwidth
 from scrapy_freshness.simulator.cgm import Cgm
-from scrapy_freshness.simulator.equal_budget import factor_for_fetches
+from scrapy_freshness.simulator.equal_budget import price_for_fetches
 from scrapy_freshness.simulator.known import CERTAIN, NOTHING_ELSE, KnownTruth
 from scrapy_freshness.simulator.lds import low_discrepancy
 from scrapy_freshness.simulator.optimum import optimum
@@ -28,8 +29,11 @@ from scrapy_freshness.value.contract import Beliefs
 #: Makes the learner that a policy learns with.
 LearnerFor = Callable[[Policy], Learner]
 
-#: Prices that are tried until one makes as many fetches as there are.
-_MOST_PRICES = 8
+#: Prices that are tried until one makes as many fetches as there are; fewer if there are many of them, which
+#: takes long, and seldom needs more.
+_MOST_PRICES, _FEW_PRICES, _MANY = 20, 10, 2_000
+#: Share of the fetches by which a run at one price may be off at most.
+_OFF_BUDGET = 0.01
 #: Policies that are no planner's: rules of other crawlers, CGM and the low-discrepancy schedule.
 RIVAL_NAMES = (*sorted((*RULES, "cgm")), "lds")
 
@@ -127,42 +131,65 @@ def enter_by_price(
     options: PolicyOptions | None = None,
     upkeep: Upkeep | None = None,
     progress: Progress | None = None,
-) -> Fetches:
+) -> tuple[Fetches, bool]:
     """Let a policy visit every page when it is worth the one price at which it makes as many fetches.
 
-    The price is found in hindsight, as the factor is by which the intervals of rivals are scaled. A policy
-    that has no price crawls at the constant rate.
+    The price is found in hindsight, as the factor is by which the intervals of rivals are scaled: in several
+    runs, of which the first is at the constant rate. That one counts, and False is returned beside it, if
+    there is no such price: of pages that are all alike, all are due at the same time.
     """
     options = options or PolicyOptions()
     planner = _planner(contest, name, learner_for, options, upkeep)
-    closest = crawl(
-        contest.web, planner, contest.ticks, start=contest.start, signals=contest.signals, progress=progress
-    )
-    usual, wanted = planner.price, contest.fetches
-    if not takes_price(name) or not usual > 0:
-        return closest
+    wanted = contest.fetches
     found: list[Fetches] = []
+    roots: list[float] = []
 
-    def made(factor: float) -> int:
-        # Values grow at first with the square of time: the factor is about that of the intervals.
-        priced = replace(options, threshold=usual * factor**2)
+    def advance(fetches: int) -> None:
+        # How many runs there are is not known: each is a fifth of what is left.
+        if progress is not None:
+            left = 0.8 ** len(found)
+            progress(int(wanted * (1 - left + 0.2 * left * min(fetches / wanted, 1.0))))
+
+    def note(ticks: int) -> None:
+        roots.append(math.sqrt(planner.price))
+        advance(ticks)
+
+    at_rate = crawl(
+        contest.web, planner, contest.ticks, start=contest.start, signals=contest.signals, progress=note
+    )
+    # Values grow at first with the square of time: this price makes as many fetches as these prices did.
+    guess = float(np.mean(roots)) ** 2 if roots else 0.0
+    if not takes_price(name) or not guess > 0:
+        return at_rate, False
+
+    def made(price: float) -> int:
         fetches = enter_when_due(
-            contest, name, learner_for=learner_for, options=priced, upkeep=upkeep, limit=2 * wanted
+            contest,
+            name,
+            learner_for=learner_for,
+            options=replace(options, threshold=price),
+            upkeep=upkeep,
+            limit=2 * wanted,
+            progress=advance,
         )
         found.append(fetches)
         return len(fetches)
 
-    factor_for_fetches(made, wanted, max_runs=_MOST_PRICES, least_step=1.25)
-    return min(found, key=lambda fetches: abs(len(fetches) - wanted))
+    price_for_fetches(made, wanted, guess, max_runs=_MOST_PRICES if wanted < _MANY else _FEW_PRICES)
+    closest = min(found, key=lambda fetches: abs(len(fetches) - wanted))
+    is_close = abs(len(closest) - wanted) <= max(_OFF_BUDGET * wanted, 1)
+    return (closest, True) if is_close else (at_rate, False)
 
 
 def takes_price(name: str) -> bool:
     """Whether a policy may be told what a fetch has to be worth, instead of how many there are.
 
+    At one price `uniform` would be `fixed`: all pages in step.
+
     >>> takes_price("holistic"), takes_price("echo-greedy"), takes_price("cost"), takes_price("fixed")
     (True, False, False, False)
     """
-    if name in (*RIVAL_NAMES, "optimum"):
+    if name in (*RIVAL_NAMES, "optimum", "uniform"):
         return False
     price = 7.0  # any
     return policy_named(name, PolicyOptions(threshold=price)).pacing.floor == price

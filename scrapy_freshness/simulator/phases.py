@@ -42,6 +42,7 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
         {name: _mean([outcome.measures[name] for outcome in outcomes]) for name in outcomes[0].measures},
         _sum([outcome.freshness for outcome in outcomes]),
         _sum([outcome.profit for outcome in outcomes]),
+        by_price=all(outcome.by_price for outcome in outcomes),
     )
 
 

@@ -55,6 +55,7 @@ class Outcome:
     measures: dict[str, float | None]  #: by the names of `judge`
     freshness: Parts | None = None  #: to compare it with that of other policies
     profit: Parts | None = None  #: the same, where there are hubs
+    by_price: bool = False  #: whether fetches were made at one price
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +115,7 @@ class Replay:
     ) -> Outcome:
         """Let the policy of that name crawl; without *learner_for* it knows the mean rates of the record.
 
-        With *by_price* it need not keep the rate constant (see `enter_by_price`).
+        With *by_price* it need not keep the rate constant, if it has a price (see `enter_by_price`).
         """
         if name == "optimum":
             promised = promised_freshness(self.web, self._truth(name), fetches_per_second, self._blocks)
@@ -134,9 +135,12 @@ class Replay:
         )
         # A poll of a recorded hub is all that it costs: what its links lead to is not fetched.
         options = PolicyOptions(participation=False, pages_cost=False)
-        # What sources are worth follows the price of the visits chosen: at a fixed price a run may not end.
-        by = enter_by_price if by_price and takes_price(name) and not self.has_hubs else enter
-        return self._judged(by(contest, name, learner_for=learner_for, options=options, progress=progress))
+        if by_price and takes_price(name):
+            fetches, by_price = enter_by_price(
+                contest, name, learner_for=learner_for, options=options, progress=progress
+            )
+            return replace(self._judged(fetches), by_price=by_price)
+        return self._judged(enter(contest, name, learner_for=learner_for, options=options, progress=progress))
 
     def later(self, seconds: float) -> "Replay":
         """The same contest, begun a little later: at most a fifth of it is left out."""

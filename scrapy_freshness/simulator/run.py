@@ -65,14 +65,18 @@ def crawl_when_due(
     """Visit every page when it is worth the threshold of the planner's policy: no rate binds.
 
     What has appeared by the start was visited then, and what appears later when it appears, which is not
-    among the fetches. After *limit* fetches the run is cut short.
+    among the fetches. After *limit* fetches the run is cut short. Visits are learned from some at a time,
+    as in a crawl: of many pages, the one that was just visited is not due again before all others.
     """
     run = _Run(web, planner, signals)
     run.first_copies(start)
+    planner.settle(start)
     now = start
     while limit is None or len(run.pages) < limit:
-        planner.settle(now)
-        now = min(max(planner.next_at(now), now), run.next_notice_at)
+        due = planner.next_due(now)
+        if due > end and planner.settle(now):
+            due = planner.next_due(now)
+        now = min(max(due, now), run.next_notice_at)
         if now > end:
             break
         run.notice(now)

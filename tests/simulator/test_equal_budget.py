@@ -1,4 +1,4 @@
-"""The common factor at which a rule makes a given number of fetches."""
+"""The common factor, or the one price, at which a crawl without a budget makes a given number of fetches."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_freshness.simulator.equal_budget import Match, factor_for_fetches
+from scrapy_freshness.simulator.equal_budget import Match, factor_for_fetches, price_for_fetches
 from scrapy_freshness.simulator.rivals import RULES, rule_named
 
 
@@ -102,3 +102,41 @@ def test_every_rival_is_brought_to_the_same_budget(name: str) -> None:
         return fetches
 
     assert factor_for_fetches(run, 2000, tolerance=0.02).fetches == pytest.approx(2000, rel=0.02)
+
+
+@given(
+    scale=st.floats(1e2, 1e6),
+    power=st.floats(0.2, 2.5),
+    wanted=st.integers(50, 100_000),
+    guess=st.floats(-2, 2),
+)
+def test_the_price_is_found_in_a_few_runs(scale: float, power: float, wanted: int, guess: float) -> None:
+    """From a guess that is wrong by up to a hundred times."""
+    right = (scale / wanted) ** (1 / power)
+    run, asked = counted(lambda price: int(min(scale * price**-power, 1e18)))
+
+    found = price_for_fetches(run, wanted, right * 10**guess, tolerance=0.02)
+
+    assert abs(found.fetches - wanted) <= 0.02 * wanted
+    assert run(found.price) == found.fetches
+    assert len(asked) <= 21
+
+
+@given(wanted=st.integers(100, 10_000), seed=st.integers(0, 10_000), jitter=st.floats(0, 0.03))
+def test_jitter_does_not_lead_the_price_astray(wanted: int, seed: int, jitter: float) -> None:
+    def run(price: float) -> int:
+        noise = np.random.default_rng([seed, int(np.float64(price).view(np.uint64))]).normal()
+        return int(3000 * price**-0.5 * np.exp(jitter * noise))
+
+    found = price_for_fetches(run, wanted, 1.0)
+
+    assert found.fetches == pytest.approx(wanted, rel=0.01 + 5 * jitter)
+
+
+def test_the_best_price_is_kept_when_there_is_no_right_one() -> None:
+    assert price_for_fetches(lambda price: 500 if price < 3 else 100, 400, 1.0, max_runs=6).fetches == 500
+
+
+def test_no_fetches_have_no_price() -> None:
+    with pytest.raises(ValueError, match="above 0"):
+        price_for_fetches(lambda price: 1, 0, 1.0)
