@@ -31,8 +31,8 @@ class PressParameters:
     profit_spread: float = 1.9
     """Standard deviation of the logarithm of the mean number of clicks on a story of a hub.
 
-    With so many links and this spread, breadth-first search and a fixed quota earn about what they earn in the
-    table that `benchmarks/echo_site.py` compares with.
+    With so many links and this spread, breadth-first search and a fixed quota earn about what they earn in
+    the table that `benchmarks/echo_site.py` compares with.
     """
 
     shared: float = 0.1
