@@ -8,10 +8,10 @@ from hour 12 to hour 36, so that each has 12 hours to be found. Everybody has po
 Policies know rates, profits and decays; if `learned`, they learn the rates from their polls.
 
 The numbers beside ours are those of an independent implementation on a graph of its own, of which nothing
-else is known. How many links hubs have and how much profits differ was chosen, of fourteen settings, so that
+else is known. How many links hubs have and how much profits differ was chosen, of twelve settings, so that
 the references `bfs` and `fixed-quota` come nearest to what they earn there, on seeds 1 to 3; these seeds do
-not count here. The other rows were looked at meanwhile: agreement with them is in part by choice. The last row
-is what the best of all schedules earns on the very same graphs, found by brute force (`best_schedule`).
+not count here. The other rows were looked at meanwhile: agreement with them is in part by choice. The last
+row is what the best of all schedules earns on the very same graphs, found by brute force (`best_schedule`).
 
 Live (`--live`): a real crawl of a running site on which a day lasts 200 seconds, from the first poll on, at
 .1 fetches a second of the site's time. Profits and decays are known, rates are learned. The same planner then
