@@ -1,11 +1,13 @@
 """Recorded hubs: profit and delay of new links over a sweep of budgets, the default against everybody else.
 
-Everybody learns from visits only. Budgets are multiples of the changes that a record has. A poll is all that
-a link costs, because pages behind links are not recorded; `FRESHNESS_PARTICIPATION` plays no part.
+Everybody learns from visits only, as in `scrapy freshness replay --learn`. Budgets are multiples of the
+changes that a record has. A poll is all that a link costs, because pages behind links are not recorded;
+`FRESHNESS_PARTICIPATION` plays no part. Contests with few fetches begin at several times, as in the
+league: with thirty fetches, when they happen to be made decides.
 
     python benchmarks/hub_sweep.py [--shares 0.1,0.25,0.5,1,2,4] [--policies A,B,...] [--workers 2] TRACE...
 
-A result is that of a rule with a tenth more or fewer fetches than the budget has where it is marked †.
+A result is that of a rule with a tenth more or fewer fetches than the default makes where it is marked †.
 """
 
 import argparse
@@ -19,9 +21,9 @@ from typing import NamedTuple
 from league import DEFAULT, OURS, RIVALS, changes_of
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.planning.learners import learner_of
+from scrapy_freshness.simulator.phases import at_phases, usual_phases
 from scrapy_freshness.simulator.recorded import load_web
-from scrapy_freshness.simulator.replay import Replay
+from scrapy_freshness.simulator.replay import Replay, learning
 
 HOUR = 3600.0
 
@@ -34,7 +36,7 @@ class Find(NamedTuple):
     ahead_stderr: float
     delay_p50: float  #: hours
     delay_p90: float
-    fetches: float  #: of those that there were
+    fetches: float  #: of those of the default, which makes all that there are
 
     @property
     def is_off(self) -> bool:
@@ -46,9 +48,19 @@ def swept(path: Path, names: Sequence[str], share: float) -> dict[str, Find]:
     replay = Replay.of(load_web(path))
     seconds = replay.end - replay.start
     per_second = max(share * changes_of(replay), 1.0) / seconds
-    learner_for = partial(learner_of, config=Config())
+    learner_for, phases = learning(Config()), usual_phases(per_second * seconds)
     outcomes = {
-        name: replay.run(name, per_second, learner_for=None if name in RIVALS else learner_for)
+        name: at_phases(
+            replay,
+            per_second,
+            phases,
+            partial(
+                Replay.run,
+                name=name,
+                fetches_per_second=per_second,
+                learner_for=None if name in RIVALS else learner_for,
+            ),
+        )
         for name in names
     }
     first = outcomes[names[0]].profit
@@ -58,7 +70,7 @@ def swept(path: Path, names: Sequence[str], share: float) -> dict[str, Find]:
         assert outcome.profit is not None
         ahead = outcome.profit - first
         p50, p90 = (outcome.measures[f"link_delay_seconds_{which}"] or 0.0 for which in ("p50", "p90"))
-        made = (outcome.fetches or 0) / (per_second * seconds)
+        made = (outcome.fetches or 0) / (outcomes[names[0]].fetches or 1)
         finds[name] = Find(outcome.profit.share, ahead.share, ahead.stderr, p50 / HOUR, p90 / HOUR, made)
     return finds
 

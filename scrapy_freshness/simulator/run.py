@@ -204,7 +204,7 @@ class _Run:
             url=address.url,
             host=address.host,
             kind=address.kind,
-            importance=0.0 if address.kind is PageKind.SOURCE else address.importance,
+            importance=self._planner.policy.usual_importance(address.kind) * address.importance,
         )
 
     def _note_row(self, page: int) -> None:

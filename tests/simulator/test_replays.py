@@ -73,6 +73,19 @@ def test_policies_for_sources_poll_hubs_where_links_appear(name: str, learn: boo
     assert outcome.measures["profit"] > Replay.of(web).run("uniform", per_second(12)).measures["profit"]
 
 
+def test_to_policies_for_pages_hubs_are_pages() -> None:
+    """They visit all of them: hubs have no importance only to who values links."""
+    rng = np.random.default_rng(4)
+    hubs = [poisson_hub(f"a:{n}", 4.0, 20.0, rng) for n in range(4)]
+
+    outcome = Replay.of(web_of(version for hub in hubs for version in hub)).run(
+        "greedy", per_second(16), learner_for=learner_for
+    )
+
+    assert outcome.profit is not None
+    assert (outcome.profit.had.sum(axis=1) > 0).all()
+
+
 def test_the_promise_is_kept_by_who_knows_the_rates(replay: Replay) -> None:
     """Where changes really are Poisson processes."""
     promise = replay.run("optimum", per_second(12)).measures["freshness"]
