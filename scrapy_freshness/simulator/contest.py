@@ -254,7 +254,7 @@ def _planner(
     if learner_for is None:
         truth = _known(contest)
         check_policy(name, known=columns_of(truth), options=options)
-        learner: Learner = KnownTruth(truth, contest.weights)
+        learner: Learner = KnownTruth(truth, contest.weights, policy.model.needs)
     else:
         learner = learner_for(policy)
     return Planner(

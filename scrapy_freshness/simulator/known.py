@@ -1,6 +1,6 @@
 """A crawler that knows the truth: what the papers call known parameters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
 
@@ -35,15 +35,24 @@ class KnownTruth:
     ----------
     truth : what value models need
     weights : by name, of the signals of each source, if there are several
+    needs : names of the beliefs that somebody needs, beside change rates; None: all
     """
 
-    def __init__(self, truth: Beliefs, weights: Mapping[str, FloatArray] | None = None) -> None:
+    def __init__(
+        self,
+        truth: Beliefs,
+        weights: Mapping[str, FloatArray] | None = None,
+        needs: Container[str] | None = None,
+    ) -> None:
         names = [each.name for each in fields(truth) if each.name not in _STATE]
         columns = {name: getattr(truth, name) for name in names}
         certain = {"mean_rate": truth.change_rate, "doubt": np.zeros(len(truth))}
         nothing_else = {name: np.full(len(truth), value) for name, value in NOTHING_ELSE.items()}
         known = {name: column for name, column in columns.items() if column is not None}
-        self._truth: Columns = certain | nothing_else | known | dict(weights or {})
+        told: Columns = certain | nothing_else | known
+        if needs is not None:
+            told = {name: column for name, column in told.items() if name == "change_rate" or name in needs}
+        self._truth: Columns = told | dict(weights or {})
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
         """The truth about a page."""

@@ -1,5 +1,6 @@
 """Let the planner crawl a web on a manual clock: the very planner that a live crawl has."""
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -123,11 +124,13 @@ class _Run:
                 self._give_copy(page, appeared_at)
             else:
                 self._discover(page, now)
-        pages, sources = self._arrivals.up_to(now)
-        if len(pages):
+        if self._arrivals.next_at <= now:
+            pages, sources = self._arrivals.up_to(now)
             rows = self._row_of[pages]
-            is_known = rows >= 0
-            self._planner.news.signal(rows[is_known], now, sources[is_known])
+            if self._appearing or self._web.first_linked is not None:
+                is_known = rows >= 0
+                rows, sources = rows[is_known], sources[is_known]
+            self._planner.news.signal(rows, now, sources)
 
     @property
     def next_notice_at(self) -> float:
@@ -217,21 +220,21 @@ class _Arrivals:
     """Signals of all pages in the order of time."""
 
     def __init__(self, times: FloatArray, pages: NDArray[np.int64], sources: NDArray[np.int64]) -> None:
-        self._times = times
+        self._times = times.tolist()
         self._pages = pages
         self._sources = sources
         self._next = 0
+        self.next_at = self._time_of_next()  #: when the next signal comes; inf if none does
 
     def up_to(self, now: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Pages and sources of the signals that have come since the last call."""
         begin = self._next
-        self._next = int(self._times.searchsorted(now, side="right"))
+        self._next = bisect_right(self._times, now, begin)
+        self.next_at = self._time_of_next()
         return self._pages[begin : self._next], self._sources[begin : self._next]
 
-    @property
-    def next_at(self) -> float:
-        """When the next signal comes; inf if none does."""
-        return float(self._times[self._next]) if self._next < len(self._times) else np.inf
+    def _time_of_next(self) -> float:
+        return self._times[self._next] if self._next < len(self._times) else np.inf
 
 
 def _in_order(signals: EventStream | None) -> _Arrivals:
