@@ -127,7 +127,13 @@ def live(
             site = stack.enter_context(RunningSite(world_parameters(manner, seed)))
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             rate = BUDGET * site.world.total_change_rate
-            crawl = LiveCrawl(site, folder, policy=policy, per_second=rate, settings=settings_of(policy))
+            crawl = LiveCrawl(
+                folder,
+                site_url=site.root_urls[0],
+                policy=policy,
+                per_second=rate,
+                settings=settings_of(policy),
+            )
             running[manner, policy] = site, stack.enter_context(crawl)
         while any(site.now() < seconds for site, _ in running.values()):
             time.sleep(0.5)
