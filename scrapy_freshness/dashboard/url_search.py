@@ -46,7 +46,10 @@ class UrlSearch:
             # The same for all addresses in a row: each line begins and ends by itself.
             self._in_lines = re2.compile(f"(?m){pattern}".encode("utf-8", "replace"), options)
         except re2.error as error:
-            raise InputError(f"this is not a regular expression that can be searched for: {error}") from error
+            reason = error.args[0].decode("utf-8", "replace")  # it is told in bytes, as it was asked
+            raise InputError(
+                f"this is not a regular expression that can be searched for: {reason}"
+            ) from error
 
     def matches(self, url: bytes) -> bool:
         """Whether one address matches."""

@@ -1,6 +1,12 @@
-"""Pages whose records are at hand, waiting for their host: the best of a host that is free comes first."""
+"""Pages whose records are at hand, waiting for their host: the first of a host that is free comes first.
+
+What was chosen earlier comes earlier, and of what was chosen together the best. The values of pages that wait
+grow, and those of the pages that are chosen later are larger for that alone: by value, a page that once had
+to wait would wait for ever.
+"""
 
 import heapq
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -13,9 +19,16 @@ CROWD = 8
 FreeAt = Callable[[str, float], float]
 
 
-class ReadyPage(NamedTuple):
-    """A page that could be visited as soon as its host is free; pages sort best first."""
+#: Turn and rank of a page.
+Place = tuple[int, float]
+#: The turn of pages that are not to wait for others.
+AT_ONCE = -1
 
+
+class ReadyPage(NamedTuple):
+    """A page that could be visited as soon as its host is free; pages sort by turn, then best first."""
+
+    turn: int  #: with which choice it came
     rank: float  #: minus the value
     row: int
     record: PageRecord
@@ -24,13 +37,18 @@ class ReadyPage(NamedTuple):
     def value(self) -> float:
         return -self.rank
 
+    @property
+    def place(self) -> Place:
+        """Where it stands among all pages."""
+        return self.turn, self.rank
+
 
 class ReadyPages:
-    """Heaps of ready pages, one a host, and the hosts by their best page."""
+    """Heaps of ready pages, one a host, and the hosts by their first page."""
 
     def __init__(self) -> None:
         self._pages: dict[str, list[ReadyPage]] = {}
-        self._free: list[tuple[float, str]] = []  #: heap of (rank of best page, host); may be out of date
+        self._free: list[tuple[Place, str]] = []  #: heap of (place of first page, host); may be out of date
         self._waiting: list[tuple[float, str]] = []  #: heap of (time to look again, host)
         self._is_waiting: set[str] = set()
         self._size = 0
@@ -59,15 +77,26 @@ class ReadyPages:
         if host in self._is_waiting:
             self._size_waiting += 1
         elif pages[0] is page:
-            heapq.heappush(self._free, (page.rank, host))
+            heapq.heappush(self._free, (page.place, host))
+
+    def hurry(self, row: int, host: str) -> bool:
+        """Let a page come before all that are not in a hurry; False if it is not here."""
+        pages = self._pages.get(host, [])
+        for number, page in enumerate(pages):
+            if page.row == row:
+                pages[number] = page._replace(turn=AT_ONCE, rank=-math.inf)
+                heapq.heapify(pages)
+                heapq.heappush(self._free, (pages[0].place, host))
+                return True
+        return False
 
     def take(self, now: float, free_at: FreeAt) -> ReadyPage | None:
-        """Remove and return the best page whose host is free, None if there is none."""
+        """Remove and return the first page whose host is free, None if there is none."""
         self._end_waits(now)
         while self._free:
-            rank, host = heapq.heappop(self._free)
+            place, host = heapq.heappop(self._free)
             pages = self._pages.get(host)
-            if not pages or pages[0].rank != rank or host in self._is_waiting:
+            if not pages or pages[0].place != place or host in self._is_waiting:
                 continue
             free = free_at(host, now)
             if free > now:
@@ -78,7 +107,7 @@ class ReadyPages:
             page = heapq.heappop(pages)
             self._size -= 1
             if pages:
-                heapq.heappush(self._free, (pages[0].rank, host))
+                heapq.heappush(self._free, (pages[0].place, host))
             else:
                 del self._pages[host]
             return page
@@ -96,4 +125,4 @@ class ReadyPages:
             self._is_waiting.remove(host)
             pages = self._pages[host]
             self._size_waiting -= len(pages)
-            heapq.heappush(self._free, (pages[0].rank, host))
+            heapq.heappush(self._free, (pages[0].place, host))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.hosts import Hosts
-from scrapy_freshness.planning.ready import CROWD, FreeAt, ReadyPage, ReadyPages
+from scrapy_freshness.planning.ready import AT_ONCE, CROWD, FreeAt, ReadyPage, ReadyPages
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.value.contract import FloatArray
 
@@ -50,6 +50,7 @@ class Stock:
         self._settle = settle
         self._listen = listen
         self._pool: list[tuple[float, int]] = []  #: heap of (minus value, row)
+        self._turn = 0  #: how often pages were chosen
         self._loading: dict[int, tuple[int, float]] = {}  #: page id -> row and value
         self._ready = ReadyPages()
 
@@ -71,6 +72,19 @@ class Stock:
         self._table.taken[row] = True
         self._table.wake[row] = np.inf
         heapq.heappush(self._pool, (-value, row))
+
+    def hurry(self, row: int) -> bool:
+        """Let a page that was chosen come before all others; False if it is not here."""
+        page_id = int(self._table.page_id[row])
+        if page_id in self._loading:
+            self._loading[page_id] = row, np.inf
+            return True
+        for number, (_, pooled) in enumerate(self._pool):
+            if pooled == row:
+                self._pool[number] = -np.inf, row
+                heapq.heapify(self._pool)
+                return True
+        return self._ready.hurry(row, self._table.hosts[self._table.host[row]])
 
     def join(self, rows: NDArray[np.intp], values: FloatArray, now: float) -> None:
         """Let pages take the places of those that were chosen before and are worth less."""
@@ -120,7 +134,8 @@ class Stock:
             if record is None:
                 missing.append(row)
             else:
-                self._ready.add(ReadyPage(-value, row, record))
+                turn = AT_ONCE if value == np.inf else self._turn
+                self._ready.add(ReadyPage(turn, -value, row, record))
         return missing
 
     def give_up(self, page_ids: Iterable[int]) -> list[int]:
@@ -128,7 +143,7 @@ class Stock:
         return [self._loading.pop(page_id)[0] for page_id in page_ids]
 
     def take(self, now: float, free_at: FreeAt) -> ReadyPage | None:
-        """Remove and return the best page whose host is free, None if there is none."""
+        """Remove and return the first page whose host is free, None if there is none."""
         return self._ready.take(now, lambda host, at: max(free_at(host, at), self._hosts.blocked_until(host)))
 
     def next_at(self, now: float) -> float:
@@ -148,6 +163,7 @@ class Stock:
         rows, values = self._frontier.take_best(now, count, full_hosts)
         if not len(rows) and self._settle(now):
             rows, values = self._frontier.take_best(now, count, full_hosts)
+        self._turn += 1
         self._pool = list(zip((-values).tolist(), rows.tolist(), strict=True))
         return bool(self._pool)
 

@@ -65,6 +65,8 @@ class WishedPages:
         if not self._table.taken[row]:
             self._stock.put(row, float("inf"))
             self._asked.add(row)
+        elif self._stock.hurry(row):
+            self._asked.add(row)
         return True
 
     def pin(self, row: int, seconds: float | None, now: float) -> None:

@@ -575,3 +575,53 @@ def test_once_with_nothing_due_is_over_before_it_begins() -> None:
 
     assert crawl.planner.is_idle(100.0)
     assert crawl.begin(100.0) is None
+
+
+class OneASecond:
+    """Hosts that may be asked once a second each."""
+
+    def __init__(self) -> None:
+        self.asked: dict[str, float] = {}
+
+    def __call__(self, host: str, now: float) -> float:
+        return self.asked.get(host, -np.inf) + 1.0
+
+
+def longest_waits(crawl: Crawl, hosts: OneASecond, seconds: int) -> dict[str, float]:
+    """The longest time between two visits of each page, with a look at the planner ten times a second."""
+    seen: dict[str, list[float]] = {record.url: [0.0] for record in crawl.records.values()}
+    for now in np.arange(0.1, seconds, 0.1).tolist():
+        while (visit := crawl.begin(now)) is not None:
+            hosts.asked[visit.record.host] = now
+            seen[visit.url].append(now)
+            crawl.end(visit, now)
+    return {url: float(np.diff([*times, seconds]).max()) for url, times in seen.items()}
+
+
+def test_no_page_of_a_slow_host_waits_while_others_are_visited_over_and_over() -> None:
+    rates = np.random.default_rng(4).uniform(0.005, 0.02, 60)
+    hosts = OneASecond()
+    crawl = Crawl(new_planner(estimator=KnownRates(rates), rate=10.0), hosts)
+    crawl.start(known_pages(np.ones(60), rates))
+
+    assert max(longest_waits(crawl, hosts, 600).values()) < 180
+
+
+def test_a_page_that_is_asked_for_is_next_even_if_it_waits_for_its_host_already() -> None:
+    hosts = OneASecond()
+    crawl = Crawl(new_planner(estimator=KnownRates(np.full(60, 0.01)), rate=10.0), hosts)
+    crawl.start(known_pages(np.ones(60), np.full(60, 0.01)))
+    longest_waits(crawl, hosts, 100)
+    crawl.begin(100.0)
+    waiting = [page.row for pages in crawl.planner._stock._ready._pages.values() for page in pages]
+    for row in waiting[-2:]:
+        assert crawl.planner.wished.visit_next(row, 100.0)
+    visits = []
+    for now in (101.0, 102.0):
+        visit = crawl.begin(now)
+        assert visit is not None
+        hosts.asked[visit.record.host] = now
+        visits.append(visit.row)
+
+    assert len(waiting) > 2
+    assert sorted(visits) == sorted(waiting[-2:])

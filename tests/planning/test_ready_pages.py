@@ -22,8 +22,8 @@ class BusyHosts:
         return self.until.get(host, 0.0)
 
 
-def page(value: float, host: str = "a", row: int = 0) -> ReadyPage:
-    return ReadyPage(-value, row, new_page(row, host))
+def page(value: float, host: str = "a", row: int = 0, turn: int = 0) -> ReadyPage:
+    return ReadyPage(turn, -value, row, new_page(row, host))
 
 
 def test_the_best_page_comes_first() -> None:
@@ -34,6 +34,18 @@ def test_the_best_page_comes_first() -> None:
     taken = [ready.take(0.0, BusyHosts()) for _ in range(5)]
 
     assert [each and each.value for each in taken] == [5.0, 4.0, 3.0, 1.0, None]
+
+
+def test_what_was_chosen_earlier_comes_earlier_whatever_it_was_worth_then() -> None:
+    ready = ReadyPages()
+    ready.add(page(9.0, "a", 1, turn=2))
+    ready.add(page(1.0, "a", 2, turn=1))
+    ready.add(page(2.0, "b", 3, turn=1))
+    ready.add(page(1.0, "b", 4, turn=2))
+
+    assert ready.hurry(4, "b")
+    assert not ready.hurry(4, "a")
+    assert [ready.take(0.0, BusyHosts()).row for _ in range(4)] == [4, 3, 2, 1]
 
 
 def test_pages_of_a_busy_host_wait_and_come_back() -> None:
@@ -117,15 +129,15 @@ def test_it_chooses_as_looking_at_all_pages_would(operations: list[tuple[str, ob
     ready, hosts, pages, now = ReadyPages(), BusyHosts(), {}, 0.0
     for row, (what, first, second) in enumerate(operations):
         if what == "add":
-            pages[row] = page(float(second), str(first), row)
+            pages[row] = page(float(second), str(first), row, turn=row // 10)
             ready.add(pages[row])
         else:
             now += float(first)
             free = [each for each in pages.values() if hosts.until.get(each.record.host, 0.0) <= now]
-            best = min(free, default=None, key=lambda each: (each.rank, each.record.host, each.row))
+            best = min(free, default=None, key=lambda each: (each.place, each.record.host, each.row))
             taken = ready.take(now, hosts)
 
-            assert (taken and taken.rank) == (best and best.rank)
+            assert (taken and taken.place) == (best and best.place)
             if taken is not None:
                 del pages[taken.row]
                 hosts.until[taken.record.host] = now + float(second)
