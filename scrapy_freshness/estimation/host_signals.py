@@ -243,14 +243,20 @@ class Trust(NamedTuple):
     silent: FloatArray  #: alpha of each host, in units of the pages' own rates
 
 
-def trust_in(hosts: Sequence[HostSignals]) -> Trust:
-    """How far the sources of hosts can be trusted, with 90 % intervals."""
+def trust_in(hosts: Sequence[HostSignals], *, by_pace: bool = True) -> Trust:
+    """How far the sources of hosts can be trusted, with 90 % intervals.
+
+    With *by_pace*, as a mean over pages that change often and rarely; without, as one precision that
+    explains the visits of all of them best.
+    """
     heard = np.array([host.heard for host in hosts]).reshape(len(hosts), N_SOURCES) > 0
     # A fit with all sources would take ten times as long as one with those that were heard.
     used = np.flatnonzero(heard.any(axis=0) | (np.arange(N_SOURCES) == 0))
     first = np.array([first_belief(each) for each in heard]).reshape(len(hosts), 2, N_SOURCES)
     beliefs = first[:, :, used]
-    found = _fitted_by_pace(hosts, used, beliefs, _fitted(hosts, used, beliefs))
+    found = _fitted(hosts, used, beliefs)
+    if by_pace:
+        found = _fitted_by_pace(hosts, used, beliefs, found)
     precision, recall = (Uncertain(*(first[:, number].copy() for _ in range(3))) for number in (0, 1))
     for all_sources, known in ((precision, found.precision), (recall, found.source_recall)):
         for end, column in zip(all_sources, known, strict=True):

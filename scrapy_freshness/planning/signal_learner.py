@@ -113,7 +113,8 @@ class SignalLearner(AroundRates):
         if not names:
             return
         hosts = [self._hosts[name] for name in names]
-        trust = trust_in(hosts)
+        # A page's own fit begins with what explains the visits of all pages, not with the mean over signals.
+        trust = trust_in(hosts, by_pace=False)
         for number, (name, host) in enumerate(zip(names, hosts, strict=True)):
             recall = trust.recall.value[number]
             recall = recall / max(1.0, recall.sum() / _MOST_RECALL)
