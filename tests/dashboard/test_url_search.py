@@ -54,5 +54,5 @@ def test_an_expression_matches_within_one_address(urls: list[str], pattern: str)
 
 @pytest.mark.parametrize("pattern", ["(", "a)|(b", "[", r"(a)\1", "(?=a)"])
 def test_what_cannot_be_searched_for_is_refused(pattern: str) -> None:
-    with pytest.raises(InputError, match="regular expression that can be searched for: [a-z]"):
+    with pytest.raises(InputError, match=r"regular expression that can be searched for: [a-z]"):
         UrlSearch(pattern, is_regex=True)
