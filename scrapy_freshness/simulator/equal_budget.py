@@ -106,7 +106,7 @@ def price_for_fetches(
     tolerance : share of *wanted* by which the answer may be off
     max_runs : the best price so far is returned after this many runs
 
-    >>> price_for_fetches(lambda price: round(1000 * price**-0.7), 250, 1.0).fetches
+    >>> price_for_fetches(lambda price: round(1000 * price**-0.7), 250, 1.0, tolerance=0.0).fetches
     250
     """
     if wanted <= 0:

@@ -112,7 +112,7 @@ def learned_gains(world: Poisson, *policies: str, repeat: int = 3, size: Size | 
     return heard - deaf
 
 
-@pytest.mark.parametrize("sources", [1, 2, 4])
+@pytest.mark.parametrize("sources", [1, 4])
 def test_who_learns_what_each_source_is_worth_is_fresher_than_who_is_deaf(sources: int) -> None:
     gains = learned_gains(Poisson(signals="noisy", sources=sources), "greedy-ncis", "greedy")
 
@@ -127,7 +127,8 @@ def test_the_default_is_fresher_where_signals_tell_something(signals: str) -> No
 
 
 def test_the_default_loses_nothing_where_signals_lie() -> None:
-    gains = learned_gains(Poisson(signals="lying"), "holistic", "greedy-expected", repeat=3)
+    """In the long run: that they lie takes a while to be found out."""
+    gains = learned_gains(Poisson(signals="lying"), "holistic", "greedy-expected", size=Size(40, 20.0, 120.0))
 
     assert np.mean(gains) > -2 * np.std(gains, ddof=1) / np.sqrt(len(gains)) - 0.002
 
