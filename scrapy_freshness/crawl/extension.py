@@ -135,7 +135,14 @@ class Freshness:
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
         self._flushing = create_looping_call(self.flush)
         self._housekeeping = create_looping_call(self._keep_house)
-        self._assessing = Assessing(self.planner, self.journal, self.vitals, in_background=self.in_background)
+        self._assessing = Assessing(
+            self.planner,
+            self.journal,
+            self.vitals,
+            started_at=self.started_at,
+            delay_seconds=crawler.settings.getfloat("DOWNLOAD_DELAY"),
+            in_background=self.in_background,
+        )
         self.lessons = Lessons(config, crawler.spidercls.name, self.planner, self.in_background)
         self._repricing = Repricing(
             self.planner,

@@ -51,7 +51,7 @@ GAUGES: dict[str, tuple[str, Callable[[Status], float | None]]] = {
         lambda it: it["freshness"],
     ),
     "freshness_fresh_copies_uniform_ratio": (
-        "What visiting all pages in turn would give at the same budget.",
+        "What visiting all pages in turn would give, with as many visits.",
         lambda it: it["uniform_freshness"],
     ),
     "freshness_visit_price": (

@@ -32,7 +32,7 @@ def prospects(terms: Terms, outlook: Outlook, factors: Sequence[float]) -> list[
     has_copy = outlook.has_copy
     n_copies = int(np.count_nonzero(has_copy))
     rows = np.flatnonzero(has_copy)[:: max(1, n_copies // _SAMPLE)]
-    beliefs = outlook.beliefs.at(rows)
+    beliefs = replace(outlook.beliefs.at(rows), pace=None)
     if beliefs.signals is not None:
         beliefs = replace(beliefs, signals=np.zeros(len(rows)))
     weights = beliefs.importance

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_freshness.model import PageStatus, are_polled
 from scrapy_freshness.planning.table import PageTable
@@ -19,8 +20,16 @@ class Assessment:
     """What is expected of the copies, by what is believed of their pages; weighted by importance."""
 
     freshness: float  #: now
-    uniform_freshness: float  #: in the long run, if all pages were visited in turn at the same budget
+    uniform_freshness: float  #: in the long run, if all pages were visited in turn, with as many visits
     pages: int  #: that have a copy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How many visits there are to share out."""
+
+    visits_per_second: float  #: of pages that have a copy
+    host_visits_per_second: float = np.inf  #: that a host takes at most
 
 
 def assessment_of(
@@ -28,7 +37,7 @@ def assessment_of(
     table: PageTable,
     now: float,
     *,
-    crawls_per_second: float,
+    pace: Pace,
     min_interval: float,
     fetch_price: float,
 ) -> Callable[[], Assessment | None]:
@@ -39,7 +48,8 @@ def assessment_of(
     sample = rows[:: max(1, len(rows) // _SAMPLE)]
     beliefs = table.beliefs(sample, now, fetch_price)
     elapsed = np.maximum(now - table.last_visit[sample], 0.0)
-    in_turn = max(len(rows) / crawls_per_second, min_interval)
+    on_hosts = np.bincount(table.host[rows], minlength=len(table.hosts))
+    in_turn = np.maximum(intervals_in_turn(on_hosts, pace)[table.host[sample]], min_interval)
 
     def assess() -> Assessment | None:
         weights = beliefs.importance
@@ -54,8 +64,32 @@ def assessment_of(
     return assess
 
 
-def freshness_in_turn(model: ValueModel, beliefs: Beliefs, interval: float) -> FloatArray:
-    """Mean freshness of each copy if all pages are visited at the same interval, whatever signals say."""
+def intervals_in_turn(pages: NDArray[np.int64], pace: Pace) -> FloatArray:
+    """Seconds between two visits of the pages of each host, if all are visited in turn.
+
+    All have the same interval, but on hosts that would take more visits then than a host takes.
+
+    >>> intervals_in_turn(np.array([30, 10]), Pace(visits_per_second=4.0))
+    array([10., 10.])
+    >>> intervals_in_turn(np.array([30, 10]), Pace(visits_per_second=4.0, host_visits_per_second=1.0))
+    array([30., 10.])
+    """
+    least = pages / pace.host_visits_per_second
+    order = np.argsort(-least, kind="stable")
+    left, visits = int(pages.sum()), pace.visits_per_second
+    for host in order.tolist():  # the largest first: what they cannot take is for the others
+        interval = left / visits if visits > 0 else np.inf
+        if least[host] <= interval:
+            break
+        left, visits = left - int(pages[host]), visits - pace.host_visits_per_second
+    else:
+        interval = 0.0
+    return np.maximum(least, interval)
+
+
+def freshness_in_turn(model: ValueModel, beliefs: Beliefs, interval: float | FloatArray) -> FloatArray:
+    """Mean freshness of each copy if pages are visited at fixed intervals, whatever else is heard."""
+    beliefs = replace(beliefs, pace=None)
     if beliefs.signals is not None:
         beliefs = replace(beliefs, signals=np.zeros(len(beliefs)))
-    return mean_freshness(model, beliefs, np.full(len(beliefs), interval))
+    return mean_freshness(model, beliefs, np.broadcast_to(interval, len(beliefs)))

@@ -7,8 +7,6 @@ raised, when none is, it is lowered and the sleepers' times are computed anew, a
 each call, so that no call takes longer than a few milliseconds at any size.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -118,11 +116,16 @@ class Frontier:
         self._table.wake[chosen] = np.inf
         return chosen, values[best]
 
-    def release(self, rows: Rows, now: float) -> None:
-        """Give back pages that were taken, visited or not; they sleep until they are worth a crawl."""
+    def release(self, rows: Rows, now: float, *, others: Rows | None = None) -> None:
+        """Give back pages that were taken, visited or not; they sleep until they are worth a crawl.
+
+        Of *others*, something else is believed: to reconsider them at once takes half of the time.
+        """
         table = self._table
         table.taken[rows] = False
         table.resting[rows] = table.status[rows] > _ACTIVE
+        if others is not None:
+            rows = np.concatenate((rows, others[~(table.taken[others] | table.resting[others])]))
         table.wake[rows] = self._waking_times(rows, now)
 
     def signalled(self, rows: Rows, sources: Rows, now: float) -> None:
@@ -140,7 +143,7 @@ class Frontier:
 
     def surely_stale(self, rows: Rows, sources: Rows) -> Rows:
         """Those of these pages of which one signal of the source leaves hardly a hope that they are fresh."""
-        beliefs = replace(self._table.beliefs(rows), signals=self._table.weights(rows, sources))
+        beliefs = self._table.beliefs(rows, signals=self._table.weights(rows, sources))
         return rows[self._model.freshness(beliefs, np.zeros(len(rows))) < _HARDLY_FRESH]
 
     def worthwhile(self, rows: Rows) -> Rows:

@@ -17,7 +17,7 @@ import numpy as np
 
 from scrapy_freshness.estimation.history import ends_unchanged
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, VisitRecord
-from scrapy_freshness.planning.assessment import Assessment, assessment_of
+from scrapy_freshness.planning.assessment import Assessment, Pace, assessment_of
 from scrapy_freshness.planning.books import Books
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.hosts import Hosts
@@ -29,6 +29,7 @@ from scrapy_freshness.planning.policy import Policy
 from scrapy_freshness.planning.price import Prices, long_run_price
 from scrapy_freshness.planning.ready import FreeAt
 from scrapy_freshness.planning.rhythmic_rates import RhythmicRates
+from scrapy_freshness.planning.siblings import Siblings
 from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.planning.told import Told
@@ -55,9 +56,11 @@ class Planner:
         crawls_per_second: float = 1.0,
         min_interval: float = 0.0,
         before_learning: BeforeLearning = lambda records: None,
+        watch_siblings: bool = True,
     ) -> None:
         self.hosts = hosts
         self.policy = policy
+        self.refreshed = 0  #: visits so far that saw the page of a copy
         self._learner = learner
         self._crawls_per_second = crawls_per_second
         self._min_interval = min_interval
@@ -66,7 +69,8 @@ class Planner:
         self._model = WithPins(WithPolls(policy.model))
         self._frontier = Frontier(self._table, self._model, policy.pacing.floor, min_interval)
         self._prices = Prices(policy, self._table, self._frontier, crawls_per_second=crawls_per_second)
-        self._visited = VisitedPages(self._table, learner, before_learning)
+        self._siblings = Siblings(self._table, policy.model, watch=watch_siblings)
+        self._visited = VisitedPages(self._table, learner, self._siblings, before_learning)
         self._rhythmic = RhythmicRates(self._table, self._frontier, learner)
         self._books = Books(upkeep or Upkeep())
         self._stock = Stock(
@@ -122,6 +126,7 @@ class Planner:
         self._learner.restore(groups or {})
         self.expect_pages(len(pages.page_id))
         in_future = self._table.load(pages, now, self._learner.prior(UNKNOWN_PAGE))
+        self._siblings.restore(groups or {})
         self.known.fill(pages.fingerprint)
         self._next_page_id = next_page_id
         return in_future
@@ -281,7 +286,7 @@ class Planner:
         rows, records = self._visited.learn()
         self._rhythmic.learned(rows)
         self._books.note(*records)
-        self._frontier.release(rows, now)
+        self._frontier.release(rows, now, others=self._siblings.following(len(rows)))
         if self._once:
             for row in rows.tolist():
                 self._frontier.rest(row, np.inf)
@@ -293,15 +298,18 @@ class Planner:
 
     def take_groups(self) -> Mapping[str, bytes]:
         """What was learned of groups of pages since the last call, for the writer."""
-        return self._learner.take_groups()
+        return {**self._learner.take_groups(), **self._siblings.take_groups()}
 
-    def assessment(self, now: float) -> Callable[[], Assessment | None]:
-        """How to find out how fresh the copies are; it may take a tenth of a second, in any thread."""
+    def assessment(self, now: float, pace: Pace | None = None) -> Callable[[], Assessment | None]:
+        """How to find out how fresh the copies are; it may take a tenth of a second, in any thread.
+
+        *pace* is that of visiting all pages in turn, with which they are compared; the budget's without it.
+        """
         return assessment_of(
             self.policy.model,
             self._table,
             now,
-            crawls_per_second=self._crawls_per_second,
+            pace=pace or Pace(visits_per_second=self._crawls_per_second),
             min_interval=self._min_interval,
             fetch_price=self._frontier.fetch_price,
         )
@@ -337,6 +345,7 @@ class Planner:
         if after.kind is not record.kind:
             table.set_kind(row, after.kind, report.at)
         if report.outcome.saw_content:
+            self.refreshed += record.last_visit_at is not None and not after.kind.is_polled
             table.visited(row, report.at, changed=not ends_unchanged(after.history))
             if after.kind.is_polled:
                 self._polled(row, after, report.at)

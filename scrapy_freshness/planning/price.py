@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -26,7 +27,8 @@ def long_run_price(
     active = np.flatnonzero(table.status[: len(table)] == PageStatus.ACTIVE)
     sample = active[:: max(1, len(active) // _SAMPLE)]
     rate = crawls_per_second * len(sample) / max(1, len(active))
-    return price_for_rate(model, table.beliefs(sample), rate, min_interval=min_interval)
+    beliefs = replace(table.beliefs(sample), pace=None)  # in the long run siblings change as expected
+    return price_for_rate(model, beliefs, rate, min_interval=min_interval)
 
 
 class GoingPrice:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_freshness.estimation.sibling_pace import SiblingPaces
 from scrapy_freshness.estimation.signal_counts import N_SOURCES
 from scrapy_freshness.estimation.signal_delays import NOTHING_HEARD, Heard, age_code
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, are_polled
@@ -36,7 +37,9 @@ _COLUMNS = {
 
 
 #: Beliefs that follow from what is known anyway.
-MADE_ON_THE_SPOT = frozenset({"is_source", "age", "price", "signals", "poll_bound", "usual_wait", "pinned"})
+MADE_ON_THE_SPOT = frozenset(
+    {"is_source", "age", "price", "signals", "pace", "poll_bound", "usual_wait", "pinned"}
+)
 #: Beliefs about the sources: what a signal of each says, in units of the page's mean signal.
 WEIGHTS = tuple(f"weight_{source}" for source in range(N_SOURCES))
 #: The largest weight: a signal that cannot be false.
@@ -79,6 +82,7 @@ class PageTable:
         self.yield_rate: NDArray[np.float32]  #: prices of a visit that polls earn per second; once there are
         self.patience_seconds: NDArray[np.float32]  #: time after which a page is polled anyway; likewise
         self.pinned: NDArray[np.float64]  #: seconds between visits, nan if not pinned; once a page is
+        self.sibling_paces: SiblingPaces | None = None  #: by numbers of hosts; None: time passes as it does
         self.usual_value = 0.0  #: mean value of the visits chosen lately, or the least that is worth one
         self.usual_wait = 1.0  #: seconds in which as many pages are visited as there are
         self._types: dict[str, Any] = dict(_COLUMNS)
@@ -192,12 +196,24 @@ class PageTable:
         """Numbers of those of these hosts that have pages."""
         return [self._host_index[host] for host in hosts if host in self._host_index]
 
-    def beliefs(self, rows: NDArray[np.intp] | slice, now: float = 0.0, price: float = 0.0) -> Beliefs:
-        """What is believed of the pages in these rows, at some time and price of a fetch."""
+    def beliefs(
+        self,
+        rows: NDArray[np.intp] | slice,
+        now: float = 0.0,
+        price: float = 0.0,
+        *,
+        signals: NDArray[np.float64] | None = None,
+    ) -> Beliefs:
+        """What is believed of the pages in these rows, at some time and price of a fetch.
+
+        With *signals*, as if these and no others had been heard.
+        """
         names = ("importance", "change_rate", *self._beliefs)
         columns = {name: self._numbers(name, rows) for name in names}
         if self.listens:
-            columns["signals"] = self._signals(rows)
+            columns["signals"] = self._signals(rows) if signals is None else signals
+        if self.sibling_paces is not None:
+            columns["pace"] = self.sibling_paces.paces(self.host[rows], self.last_visit[rows])
         if self._tells_kinds:
             columns["is_source"] = (self.kind[rows] == _SOURCE).astype(np.float64)
         if self._tells_ages:

@@ -8,6 +8,7 @@ from scrapy_freshness.model import PageKind, PageRecord
 from scrapy_freshness.planning.frontier import Rows
 from scrapy_freshness.planning.learner import Learner
 from scrapy_freshness.planning.learning import note_beliefs
+from scrapy_freshness.planning.siblings import Siblings
 from scrapy_freshness.planning.table import PageTable
 
 #: Adds to records of visited pages what is to be learned from, and takes less time for many together.
@@ -17,10 +18,13 @@ BeforeLearning = Callable[[Sequence[PageRecord]], None]
 class VisitedPages:
     """Rows and records of visited pages; the learner is asked about many at a time."""
 
-    def __init__(self, table: PageTable, learner: Learner, before_learning: BeforeLearning) -> None:
+    def __init__(
+        self, table: PageTable, learner: Learner, siblings: Siblings, before_learning: BeforeLearning
+    ) -> None:
         self._before_learning = before_learning
         self._table = table
         self._learner = learner
+        self._siblings = siblings
         self._waiting: list[tuple[int, PageRecord]] = []
 
     def __len__(self) -> int:
@@ -31,7 +35,7 @@ class VisitedPages:
         self._waiting.append((row, record))
         # Pages just visited are worth least: some of them may wait to be settled together, unless there
         # are so few that they are soon due again. Not sources, which may be polled all the time.
-        enough = min(128, max(1, (len(self._table) - 128) // 12))
+        enough = min(256, max(1, (len(self._table) - 128) // 12))
         return record.kind is PageKind.SOURCE or len(self._waiting) >= enough
 
     def learn(self) -> tuple[Rows, list[PageRecord]]:
@@ -39,6 +43,7 @@ class VisitedPages:
         rows = np.array([row for row, _ in self._waiting])
         records = [record for _, record in self._waiting]
         self._before_learning(records)
+        self._siblings.observe(rows, records)  # by what was believed before
         beliefs = self._learner.learn(records)
         self._table.believe(rows, beliefs)
         note_beliefs(records, beliefs)

@@ -216,6 +216,7 @@ def visit_record(record: PageRecord, report: Report) -> VisitRecord:
         divergence=report.divergence,
         body_bytes=report.body_bytes,
         latency_seconds=report.latency_seconds,
+        is_barren=record.kind.is_polled and report.poll.is_barren,
     )
 
 
@@ -347,6 +348,15 @@ def heard_before(record: PageRecord) -> tuple[float | None, Heard]:
     signals, late = (tuple(int(known.get(name, 0)) for name in names) for names in (_HEARD, _LATE))
     only = known.get("only_signal")
     return known.get("seconds_between"), Heard(signals, late, None if only is None else int(only))
+
+
+def waited_in_silence(record: PageRecord) -> float:
+    """Seconds that the last visit came after the one before; 0 if signals came between, or none was before.
+
+    Known to the learner only, as `heard_before`.
+    """
+    known = record.beliefs
+    return 0.0 if known.get("signals_between") else known.get("seconds_between", 0.0)
 
 
 def _measured(record: PageRecord, report: Report) -> dict[str, float]:

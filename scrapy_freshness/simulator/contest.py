@@ -263,6 +263,7 @@ def _planner(
         learner,
         upkeep=upkeep,
         crawls_per_second=contest.fetches_per_second,
+        watch_siblings=learner_for is not None,  # who knows the truth has nothing to learn from them
     )
 
 

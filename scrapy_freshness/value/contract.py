@@ -29,6 +29,7 @@ class Beliefs:
     recall: FloatArray | None = None  #: lambda, share of the changes that a signal announces, 0 to 1
     false_rate: FloatArray | None = None  #: nu, signals per second that announce nothing, >= 0
     signals: FloatArray | None = None  #: n, signals since the last visit, in units of the mean signal
+    pace: FloatArray | None = None  #: a, how fast time has passed since the last visit, by siblings; None: 1
     plateau: FloatArray | None = None  #: a, divergence of the copy after a long time, 0 to 1
     stages: FloatArray | None = None  #: K, updates until a fragment has left the page, >= 1 (churn: 1)
     patience: FloatArray | None = None  #: prices that waiting may cost before a page is visited anyway, > 0

@@ -33,6 +33,10 @@ which is exact if one signal is enough, and else the time at which the mean of :
 bend of the straight line of `signals.py`. Pages about which there is no doubt have the exact value. The
 others are within 12 % of quadrature of the exact sum, and right in the mean; where rates are known, copies
 are as fresh as by the exact value (+.0015, standard error .0014, world `poisson` with noisy signals).
+
+Where siblings of a page have changed more or less than expected since its last visit, time has passed at
+another pace :math:`a` for it (see `estimation/sibling_pace.py`): :math:`\tau` is :math:`a` times the time
+that has passed.
 """
 
 from collections.abc import Callable
@@ -64,7 +68,9 @@ _NOTHING, _NEVER = 1e-200, 1e250
 class ExpectedNcis:
     """V = mu * integral of r dG: GREEDY in doubt, slowed down where signals will come."""
 
-    needs: ClassVar[frozenset[str]] = frozenset({"mean_rate", "doubt", "recall", "false_rate", "signals"})
+    needs: ClassVar[frozenset[str]] = frozenset(
+        {"mean_rate", "doubt", "recall", "false_rate", "signals", "pace"}
+    )
 
     def __init__(self) -> None:
         self._certain = Ncis(last_step=0.1)
@@ -80,7 +86,7 @@ class ExpectedNcis:
         >>> ExpectedNcis().value(page, np.full(2, 5.0)).round(4)
         array([0.8099, 0.5341])
         """
-        return self._each(self._certain.value, _value, beliefs, elapsed)
+        return self._each(self._certain.value, _value, beliefs, _passed(beliefs, elapsed))
 
     def first_value(self, beliefs: Beliefs) -> FloatArray:
         """That of a copy as old as anything that counts."""
@@ -89,15 +95,17 @@ class ExpectedNcis:
     def elapsed_at(self, beliefs: Beliefs, price: float) -> FloatArray:
         """Inverse of the value."""
         certain, in_doubt = partial(self._certain.elapsed_at, price=price), partial(_elapsed_at, price=price)
-        return self._each(certain, in_doubt, beliefs)
+        elapsed = self._each(certain, in_doubt, beliefs)
+        return elapsed if beliefs.pace is None else elapsed / beliefs.pace
 
     def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
         """Earlier by a share of the time: a copy in doubt ages ever more slowly, but not by signals."""
-        return self._each(self._certain.sooner, _sooner, beliefs, elapsed, more)
+        passed = self._each(self._certain.sooner, _sooner, beliefs, _passed(beliefs, elapsed), more)
+        return passed if beliefs.pace is None else passed / beliefs.pace
 
     def freshness(self, beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
         """Expected probability of no change since the last visit, given the signals."""
-        return self._each(self._certain.freshness, _freshness, beliefs, elapsed)
+        return self._each(self._certain.freshness, _freshness, beliefs, _passed(beliefs, elapsed))
 
     def _each(
         self,
@@ -115,6 +123,11 @@ class ExpectedNcis:
         for answer, rows in ((certain, is_certain.nonzero()[0]), (in_doubt, (~is_certain).nonzero()[0])):
             answers[rows] = answer(beliefs.at(rows), *(column[rows] for column in columns))
         return answers
+
+
+def _passed(beliefs: Beliefs, elapsed: FloatArray) -> FloatArray:
+    """Time that has passed at the pace of siblings."""
+    return elapsed if beliefs.pace is None else elapsed * beliefs.pace
 
 
 class _Pages(NamedTuple):

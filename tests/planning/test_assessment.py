@@ -5,6 +5,7 @@ import pytest
 from planning_world import KnownRates, columns_of, known_pages, new_planner
 from scipy.integrate import quad
 
+from scrapy_freshness.planning.assessment import Pace, intervals_in_turn
 from scrapy_freshness.value.contract import Beliefs
 from scrapy_freshness.value.greedy import Greedy
 from scrapy_freshness.value.long_run import mean_freshness
@@ -43,6 +44,38 @@ def test_a_planner_assesses_its_copies() -> None:
     assert found.freshness == pytest.approx(np.average(np.exp(-20 * rates), weights=importance), rel=1e-4)
     in_turn = -np.expm1(-12 * rates) / (12 * rates)
     assert found.uniform_freshness == pytest.approx(np.average(in_turn, weights=importance), rel=1e-3)
+
+
+def test_in_turn_means_with_the_visits_that_are_made_and_no_more_of_a_host_than_it_takes() -> None:
+    rates = np.full(4, 0.01)
+    planner = new_planner(estimator=KnownRates(rates), rate=100.0)
+    planner.load(columns_of(known_pages(np.ones(4), rates)), 5, now=20.0)
+    planner.start(20.0)
+
+    def in_turn(**pace: float) -> float:
+        found = planner.assessment(20.0, Pace(**pace))()
+        assert found is not None
+        return found.uniform_freshness
+
+    def every(seconds: float) -> float:
+        return float(-np.expm1(-0.01 * seconds) / (0.01 * seconds))
+
+    assert in_turn(visits_per_second=0.1) == pytest.approx(every(40.0), rel=1e-3)
+    assert in_turn(visits_per_second=0.1, host_visits_per_second=0.05) == pytest.approx(every(80.0), rel=1e-3)
+
+
+@pytest.mark.parametrize("cap", [0.1, 0.5, 1.0, 3.0, np.inf])
+def test_what_a_host_cannot_take_is_for_the_others(cap: float) -> None:
+    pages = np.array([1, 50, 7, 0, 200])
+
+    intervals = intervals_in_turn(pages, Pace(visits_per_second=2.0, host_visits_per_second=cap))
+
+    intervals, pages = intervals[pages > 0], pages[pages > 0]
+    visits = pages / intervals
+    assert (visits <= cap * (1 + 1e-9)).all()
+    assert visits.sum() == pytest.approx(min(2.0, 4 * cap))
+    is_free = visits < cap * (1 - 1e-9)
+    assert intervals[is_free] == pytest.approx(np.full(is_free.sum(), intervals.min()))
 
 
 def test_without_copies_there_is_nothing_to_assess() -> None:
