@@ -54,6 +54,7 @@ def fill(url: str, n_pages: int, n_visits: int, now: float) -> None:
         count_visits(connection, rng, visits, now)
         note_freshness(connection, rng, n_pages, now)
         sum_up(pages, visits)
+        count_hosts(connection, pages)
         write_details(connection, rng, n_pages)
         write_signals(connection, rng, pages, n_visits // 5, now)
         write(connection, schema.page, pages)
@@ -268,6 +269,20 @@ def count_visits(connection: Connection, rng: np.random.Generator, visits: Colum
         write(connection, schema.fetch_count, columns | {"fetches": count})
     state = {"spider_id": 1, "policy": "holistic", "budget_per_second": len(minute) / SPAN, "price": 3e5}
     connection.execute(schema.crawl.insert(), [{**state, "started_at": now - SPAN, "updated_at": now - 1}])
+
+
+def count_hosts(connection: Connection, pages: Columns) -> None:
+    numbers, place = np.unique(pages["host_id"], return_inverse=True)
+    fetches = np.bincount(place, weights=pages["visits"]).astype(int)
+    counts = {
+        "spider_id": np.ones(len(numbers), int),
+        "host_id": numbers,
+        "fetches": fetches,
+        "redirects": fetches // 20,
+        "retries": fetches // 50,
+        "fruitful": fetches // 3,
+    }
+    write(connection, schema.host_count, counts)
 
 
 def note_freshness(connection: Connection, rng: np.random.Generator, n_pages: int, now: float) -> None:

@@ -40,11 +40,19 @@ from scrapy_freshness.content.measure import ContentOptions, hash_bytes, measure
 from scrapy_freshness.content.shingles import words
 from scrapy_freshness.crawl.fitting import Fit, fit
 from scrapy_freshness.crawl.searchers import Index, Searchers
+from scrapy_freshness.crawl.visiting import PageVisit
 from scrapy_freshness.model import Batch, Outcome, PageRecord, QueryTerms
 from scrapy_freshness.planning.learners import learner_for
 from scrapy_freshness.planning.learning import note_beliefs
 from scrapy_freshness.planning.policy import policy_named
-from scrapy_freshness.planning.visits import Report, Upkeep, compared, updated_record, visit_record
+from scrapy_freshness.planning.visits import (
+    Report,
+    Upkeep,
+    Visit,
+    compared,
+    updated_record,
+    visit_record,
+)
 from scrapy_freshness.search.asked import AskedTerms
 from scrapy_freshness.search.index import SearchIndex
 from scrapy_freshness.search.links import InLinks
@@ -118,12 +126,8 @@ class Pipeline:
                 divergence=moved_by,
                 body_bytes=len(html),
             )
-            visit: Any = SimpleNamespace(
-                visit=SimpleNamespace(record=record),
-                terms=self._searchers.read(measured),
-                links=None,
-                output_ended=True,
-            )
+            visit = PageVisit(Visit(row=0, record=record, opened_at=now, value=0.0), slot=record.host)
+            visit.terms, visit.output_ended = self._searchers.read(measured), True
             self._searchers.measure(visit, report)
             after.append(updated_record(record, report, UPKEEP))
             visits.append(visit_record(record, report))

@@ -85,12 +85,11 @@ class AskedTerms:
         owner = np.repeat(np.arange(len(after)), [len(page.term_id) for page in after])
         term_id, tf = (np.concatenate([page[column] for page in after]) for column in (0, 1))
         lengths = np.array([page.length for page in after])
-        # Both are in the order of pages and ids.
-        old_keys, new_keys = _keys(old.page, old.term_id), _keys(owner, term_id)
-        places = new_keys.searchsorted(old_keys)
-        is_there = new_keys.take(places, mode="clip") == old_keys if len(new_keys) else old_keys < 0
+        there, at = _in_both(_keys(old.page, old.term_id), _keys(owner, term_id))
+        is_there = np.zeros(len(old.tf), np.bool_)
+        is_there[there] = True
         tf_before = np.zeros(len(tf), np.uint16)
-        tf_before[places[is_there]] = old.tf[is_there]
+        tf_before[at] = old.tf[there]
         is_moved = tf_before != tf
         grown = abs(lengths - old.length) > LEAST_GROWTH * old.length
         if grown.any():
@@ -152,6 +151,15 @@ class ReadTerms(NamedTuple):
 def is_read(packed: bytes) -> bool:
     """Whether a page was read for terms, and what is kept of it may be read again."""
     return generation_of(packed) > 0
+
+
+def _in_both(old: NDArray[np.int64], new: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Places of what two ascending rows have in common, in the one and in the other."""
+    both = np.concatenate((old, new))
+    order = both.argsort(kind="stable")  # merges two rows that are in order
+    merged = both.take(order)
+    (twice,) = (merged[1:] == merged[:-1]).nonzero()
+    return order.take(twice), order.take(twice + 1) - len(old)
 
 
 def _keys(page: NDArray[np.intp], term_id: NDArray[np.int64]) -> NDArray[np.int64]:

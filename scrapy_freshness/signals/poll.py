@@ -40,6 +40,7 @@ class Verdict(StrEnum):
     NO_DATES = auto()
     FUTURE = auto()  #: at least half of them are more than a day ahead
     SAME = auto()  #: (nearly) all are the same; only the others can be signals
+    EARLY = auto()  #: (nearly) all are of the last hour, at the first poll: what they do next will tell
     NOW = auto()  #: (nearly) all are the time of the poll
     TOGETHER = auto()  #: (nearly) all moved since the last poll
 
@@ -83,6 +84,8 @@ class Poll:
         differs = difference(self._before, seen)
         common = _common_date(seen.seconds)
         verdict = _verdict(seen.seconds, common, differs, findings, now)
+        if verdict is Verdict.NOW and not len(self._before):
+            verdict = Verdict.EARLY
         moved: list[Entry] = []
         if verdict in (Verdict.USABLE, Verdict.SAME):
             moved = [entry for key, entry in self._moved.items() if self._seconds[key] != common]

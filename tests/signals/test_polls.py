@@ -122,7 +122,7 @@ VERDICTS = {
     "one date": ([page(number, NOW - DAY) for number in range(100)], Verdict.SAME),
     "one date for nearly all": (spread(9) + [page(n, NOW - DAY) for n in range(9, 100)], Verdict.SAME),
     "one date for many": (spread(30) + [page(n, NOW - DAY) for n in range(30, 100)], Verdict.USABLE),
-    "each when it was written": ([page(n, NOW - 100 + n) for n in range(100)], Verdict.NOW),
+    "each when it was written": ([page(n, NOW - 100 + n) for n in range(100)], Verdict.EARLY),
     "too few to tell": ([page(number, NOW - 5) for number in range(9)], Verdict.USABLE),
     "empty": ([], Verdict.NO_DATES),
 }
@@ -144,7 +144,7 @@ def test_a_sitemap_whose_dates_are_always_now_gives_no_signals() -> None:
         new, outcome = polled(pages, seen, now=now)
         seen = outcome.seen
 
-        assert outcome.verdict is (Verdict.TOGETHER if hour else Verdict.NOW)
+        assert outcome.verdict is (Verdict.TOGETHER if hour else Verdict.EARLY)
         assert outcome.moved == []
         assert new == pages[99 + hour :] if hour else pages
 
