@@ -162,6 +162,12 @@ class VisitRecord:
     body_bytes: int = 0
     latency_seconds: float | None = None
     answers_signals: bool = False  #: signals of the page wait for what a visit finds
+    is_barren: bool = False  #: a poll that brought neither new pages nor signals
+
+    @property
+    def is_fruitful(self) -> bool:
+        """Whether the visit has brought something new."""
+        return self.outcome in (Outcome.FIRST, Outcome.CHANGED) and not self.is_barren
 
 
 @dataclass(slots=True, kw_only=True)
@@ -306,6 +312,7 @@ class CrawlState:
     started_at: float
     updated_at: float
     price: float  #: the least value that was worth a crawl lately
+    delay_seconds: float = 0.0  #: between two requests to a host at least, as the settings say
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -314,7 +321,7 @@ class FreshnessRecord:
 
     minute: int  #: unix time / 60
     freshness: float  #: expected, mean over the copies by importance
-    uniform_freshness: float  #: what visiting all pages in turn would give at the same budget
+    uniform_freshness: float  #: what visiting all pages in turn would give, with as many visits
     pages: int  #: that had a copy
     price: float  #: the least value that was worth a crawl
 
@@ -373,6 +380,9 @@ class Batch:
     hosts: list[HostRecord] = field(default_factory=list)
     visits: list[VisitRecord] = field(default_factory=list)
     fetches: dict[tuple[int, str], int] = field(default_factory=dict)  #: (minute, kind of fetch) -> how many
+    host_fetches: dict[tuple[str, str], int] = field(
+        default_factory=dict
+    )  #: (host, kind of fetch) -> how many
     groups: dict[str, bytes] = field(default_factory=dict)  #: name -> what was learned of a group of pages
     subscriptions: dict[str, Subscription | None] = field(default_factory=dict)  #: by token; None if it ended
     sources: list[SourceRecord] = field(default_factory=list)
@@ -387,5 +397,7 @@ class Batch:
 
     def __bool__(self) -> bool:
         known = self.pages or self.hosts or self.groups or self.sources or self.subscriptions
-        counted = self.visits or self.signals or self.fetches or self.freshness or self.links
+        counted = (
+            self.visits or self.signals or self.fetches or self.host_fetches or self.freshness or self.links
+        )
         return bool(known or counted or self.hubs or self.seen_links or self.wishes or self.maps)

@@ -77,7 +77,7 @@ class Fetches:
         if self._pings is not None and page is not None:
             self._pings.hosts.met(request.url)
         kind = _kind_of_fetch(request, page)
-        self._journal.count_fetch(kind, now)
+        self._journal.count_fetch(kind, slot_of(request) if page is None else page.visit.record.host, now)
         self._vitals.fetches.count(kind, now)
         self._stats.inc_value("freshness/fetches")
         self._stats.inc_value(f"freshness/fetches/{kind}")

@@ -152,10 +152,11 @@ class Journal:
         """Keep how fresh the copies are for the next flush."""
         self._unsaved.freshness.append(record)
 
-    def count_fetch(self, kind: str, now: float) -> None:
+    def count_fetch(self, kind: str, host: str, now: float) -> None:
         """Count a fetch of any kind, for the budget's books."""
-        key = int(now // 60), kind
-        self._unsaved.fetches[key] = self._unsaved.fetches.get(key, 0) + 1
+        minute, taken = (int(now // 60), kind), (host, kind)
+        self._unsaved.fetches[minute] = self._unsaved.fetches.get(minute, 0) + 1
+        self._unsaved.host_fetches[taken] = self._unsaved.host_fetches.get(taken, 0) + 1
 
     def count_link(self, page_id: int) -> None:
         """Count a further page that links to a page."""
@@ -276,6 +277,7 @@ class Journal:
             hosts=batch.hosts + since.hosts,
             visits=batch.visits + since.visits,
             fetches=dict(Counter(batch.fetches) + Counter(since.fetches)),
+            host_fetches=dict(Counter(batch.host_fetches) + Counter(since.host_fetches)),
             groups=batch.groups | since.groups,
             sources=batch.sources + since.sources,
             signals=batch.signals + since.signals,

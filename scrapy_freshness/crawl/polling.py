@@ -21,6 +21,7 @@ from scrapy_freshness.planning.visits import PollYield, Report, content_outcome
 from scrapy_freshness.signals.addresses import host_of
 from scrapy_freshness.signals.contract import Kind, Link, Relation
 from scrapy_freshness.signals.discovery import header_sources
+from scrapy_freshness.signals.poll import Verdict
 from scrapy_freshness.signals.polled import Polled, Said, read_poll
 
 logger = logging.getLogger(__name__)
@@ -72,6 +73,9 @@ class Polls:
 
     def unchanged(self, page: PageVisit, report: Report) -> None:
         """A poll found nothing new, by its validator or its bytes."""
+        source = self._source_of(page.visit.record)
+        if source.verdict in (Verdict.EARLY, Verdict.NOW):
+            source.verdict = Verdict.USABLE.value  # dates that stand still are not always "now"
         self._end(page, report, TakenIn())
 
     async def _read(self, page: PageVisit, response: Response, report: Report) -> None:

@@ -119,6 +119,7 @@ class Saving:
             started_at=self._started_at,
             updated_at=now,
             price=self._planner.price,
+            delay_seconds=self._crawler.settings.getfloat("DOWNLOAD_DELAY"),
         )
 
     def _show_again(self) -> "Deferred[None]":

@@ -78,6 +78,21 @@ def recent_visits(store: Store, spider_name: str, limit: int = 30) -> list[Recen
     return [RecentVisit(**{**row, "outcome": Outcome(row["outcome"])}) for row in rows]
 
 
+def visits_of_host(store: Store, spider_name: str, host_name: str, since: float) -> int:
+    """How many visits of the pages of a host have been made since a time, which is not long ago."""
+    of_host = (page.c.host_id == number_of(host, host_name)) & (
+        page.c.spider_id == number_of(spider, clean(spider_name))
+    )
+    query = (
+        select(func.count())
+        .select_from(visit)
+        .join(page, page.c.page_id == visit.c.page_id)
+        .where(visit.c.at > since, of_host)
+    )
+    with store.reading() as connection:
+        return connection.scalar(query) or 0
+
+
 def first_visit_at(store: Store, spider_name: str) -> float | None:
     """When a spider made its first visit, to the minute; None if it has made none."""
     own = visit_count.c.spider_id == number_of(spider, clean(spider_name))

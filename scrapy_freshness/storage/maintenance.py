@@ -10,6 +10,7 @@ from scrapy_freshness.storage.schema import (
     fetch_count,
     freshness_minute,
     host,
+    host_count,
     hub,
     page,
     page_click,
@@ -48,6 +49,12 @@ _MOVE_COUNTS = (
     ON CONFLICT (spider_id, host_id, source) DO UPDATE SET heard = signal_count.heard + excluded.heard,
         answered = signal_count.answered + excluded.answered,
         confirmed = signal_count.confirmed + excluded.confirmed""",
+    """INSERT INTO host_count (spider_id, host_id, fetches, redirects, retries, fruitful)
+    SELECT :heir, host_id, fetches, redirects, retries, fruitful FROM host_count WHERE spider_id = :old
+    ON CONFLICT (spider_id, host_id) DO UPDATE SET fetches = host_count.fetches + excluded.fetches,
+        redirects = host_count.redirects + excluded.redirects,
+        retries = host_count.retries + excluded.retries,
+        fruitful = host_count.fruitful + excluded.fruitful""",
 )
 
 
@@ -60,7 +67,8 @@ def forget_host(connection: Connection, name: str) -> int:
     """Remove a host, its pages and their visits; returns how many pages."""
     name = host_name(name)
     forgotten = forget_pages(connection, page.c.host_id == number_of(host, name))
-    connection.execute(delete(signal_count).where(signal_count.c.host_id == number_of(host, name)))
+    for table in (signal_count, host_count):
+        connection.execute(delete(table).where(table.c.host_id == number_of(host, name)))
     connection.execute(delete(host).where(host.c.name == name))
     on_any_port = seen_links.c.host.startswith(f"{name}:", autoescape=True)
     connection.execute(delete(seen_links).where((seen_links.c.host == name) | on_any_port))
@@ -115,7 +123,8 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
     # The maps of both are those of other pages than the heir has now; they are fitted anew.
     for table in (query_map, query_index):
         connection.execute(delete(table).where(table.c.spider_id.in_([old, heir])))
-    for table in (visit_count, fetch_count, freshness_minute, signal_count, page_group, seen_links):
+    counts = (visit_count, fetch_count, freshness_minute, signal_count, host_count)
+    for table in (*counts, page_group, seen_links):
         connection.execute(delete(table).where(table.c.spider_id == old))
     has_state = select(func.count()).select_from(crawl).where(crawl.c.spider_id == heir)
     if not connection.scalar(has_state):

@@ -1,6 +1,6 @@
 """How does the crawl do? Spiders and hosts, for commands and the dashboard."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import (
@@ -18,10 +18,12 @@ from sqlalchemy import (
 
 from scrapy_freshness.model import CrawlState, Outcome, PageStatus
 from scrapy_freshness.storage.bulk import BulkSelect
-from scrapy_freshness.storage.reading import load_states
+from scrapy_freshness.storage.reading import load_states, number_of
+from scrapy_freshness.storage.rows import clean
 from scrapy_freshness.storage.schema import (
     fetch_count,
     host,
+    host_count,
     page,
     spider,
     visit_count,
@@ -63,6 +65,16 @@ class HostReport:
     failures: int
     audits: int
     false_not_modified: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostTaken:
+    """What a host took of a spider's budget, and what that brought."""
+
+    fetches: int  #: all requests, with redirects, retries and robots.txt
+    redirects: int
+    retries: int
+    fruitful: int  #: visits that found a first copy, a change, or signals
 
 
 #: What hosts can be sorted by.
@@ -109,6 +121,20 @@ def hosts(
         )
         for number in chosen
     ]
+
+
+def taken_by_hosts(store: Store, spider_name: str) -> dict[str, HostTaken]:
+    """What each host took of a spider's budget."""
+    counts = [host_count.c[each.name] for each in fields(HostTaken)]
+    own = host_count.c.spider_id == number_of(spider, clean(spider_name))
+    query = (
+        select(host.c.name, *counts).join_from(host_count, host, host.c.id == host_count.c.host_id).where(own)
+    )
+    with store.reading() as connection:
+        return {
+            name: HostTaken(fetches=fetches, redirects=redirects, retries=retries, fruitful=fruitful)
+            for name, fetches, redirects, retries, fruitful in connection.execute(query)
+        }
 
 
 _select_hosts = BulkSelect(select(host), host.c.id)

@@ -282,6 +282,19 @@ signal_count = Table(
     PrimaryKeyConstraint("spider_id", "host_id", "source"),
 )
 
+# What a host took of the budget, and what that brought.
+host_count = Table(
+    "host_count",
+    metadata,
+    Column("spider_id", Integer, nullable=False),
+    Column("host_id", Integer, nullable=False),
+    Column("fetches", BigInteger, nullable=False),  # all requests, with redirects, retries and robots.txt
+    Column("redirects", BigInteger, nullable=False),
+    Column("retries", BigInteger, nullable=False),
+    Column("fruitful", BigInteger, nullable=False),  # visits that found a first copy, a change or signals
+    PrimaryKeyConstraint("spider_id", "host_id"),
+)
+
 wish = Table(
     "wish",
     metadata,
@@ -340,6 +353,7 @@ crawl = Table(
     Column("started_at", Double, nullable=False),
     Column("updated_at", Double, nullable=False),
     Column("price", Double, nullable=False),
+    Column("delay_seconds", Double, nullable=False, server_default="0"),
 )
 
 import_file = Table(

@@ -16,7 +16,7 @@ from scrapy_freshness.storage.bulk import BulkSelect
 from scrapy_freshness.storage.maintenance import forget_pages
 from scrapy_freshness.storage.reading import number_of
 from scrapy_freshness.storage.rows import clean, host_name
-from scrapy_freshness.storage.schema import host, page, signal_count, spider, wish
+from scrapy_freshness.storage.schema import host, host_count, page, signal_count, spider, wish
 from scrapy_freshness.storage.store import Store
 from scrapy_freshness.storage.wish_rows import end_wishes, load_wishes
 
@@ -99,9 +99,10 @@ def _forget(connection: Connection, spider_name: str, wished: Wish, now: float) 
         condition &= page.c.spider_id == number_of(spider, clean(spider_name))
         clear = {"blocked_until": 0.0, "failures": 0, "audits": 0, "false_not_modified": 0}
         connection.execute(update(host).where(host.c.name == host_name(wished.what)).values(clear))
-        own = signal_count.c.spider_id == number_of(spider, clean(spider_name))
-        there = signal_count.c.host_id == number_of(host, host_name(wished.what))
-        connection.execute(delete(signal_count).where(own, there))
+        for table in (signal_count, host_count):
+            own = table.c.spider_id == number_of(spider, clean(spider_name))
+            there = table.c.host_id == number_of(host, host_name(wished.what))
+            connection.execute(delete(table).where(own, there))
     doomed = select(page.c.page_id).where(condition)
     void = (wish.c.done_at.is_(None)) & wish.c.page_id.in_(doomed) & (wish.c.id != wished.wish_id)
     connection.execute(update(wish).where(void).values(done_at=now, outcome="forgotten"))

@@ -24,6 +24,7 @@ from scrapy_freshness.storage.schema import (
     fetch_count,
     freshness_minute,
     host,
+    host_count,
     page,
     page_detail,
     page_group,
@@ -81,6 +82,14 @@ _upsert_freshness = upsert(
     ["spider_id", "minute"],
     replacing(freshness_minute.c.keys()[2:]),
 )
+_TAKEN = host_count.c.keys()[2:]
+_COUNTED_APART = {"redirect": "redirects", "retry": "retries"}
+_add_taken = upsert(
+    host_count,
+    host_count.c.keys(),
+    ["spider_id", "host_id"],
+    [f"{name} = host_count.{name} + excluded.{name}" for name in _TAKEN],
+)
 _insert_named = {
     table: BulkInsert(table, ["name"], "ON CONFLICT (name) DO NOTHING") for table in (spider, host)
 }
@@ -116,6 +125,7 @@ class BatchWriter:
             write_signals(connection, spider_id, batch)
             write_hubs(connection, spider_id, batch)
             _count(connection, spider_id, batch)
+            self._count_hosts(connection, spider_id, batch, pages, known)
             groups = {clean(name): state for name, state in batch.groups.items()}
             upsert_groups(connection, [(spider_id, name, state) for name, state in groups.items()])
             _write_subscriptions(connection, spider_id, batch.subscriptions)
@@ -130,7 +140,7 @@ class BatchWriter:
 
     def _write_hosts(self, connection: Connection, batch: Batch) -> None:
         keys = {record.host for record in batch.pages}
-        keys |= {record.host for record in batch.hosts}
+        keys |= {record.host for record in batch.hosts} | {key for key, _ in batch.host_fetches}
         unknown = {host_name(key) for key in keys} - self._host_ids.keys()
         if unknown:
             self._host_ids.update(numbers_of(connection, host, unknown))
@@ -166,6 +176,29 @@ class BatchWriter:
         others = [{"this_page": page_id, "to": visit_id} for page_id, visit_id in last_visits.items()]
         if others:  # visits of pages that are not in the batch
             connection.execute(_set_last_visit, others)
+
+    def _count_hosts(
+        self,
+        connection: Connection,
+        spider_id: int,
+        batch: Batch,
+        pages: dict[int, PageRecord],
+        known: dict[int, tuple[int, int | None]],
+    ) -> None:
+        """Add to what the hosts took of the budget, and what that brought."""
+        sums: dict[int, Counter[str]] = {}
+        for (key, kind), count in batch.host_fetches.items():
+            taken = sums.setdefault(self._host_ids[host_name(key)], Counter())
+            taken["fetches"] += int(count)
+            taken[_COUNTED_APART.get(kind, "")] += int(count)
+        for record in batch.visits:
+            page_id = record.page_id
+            if record.is_fruitful and (page_id in pages or page_id in known):
+                is_new = page_id in pages
+                host_id = self._host_ids[host_name(pages[page_id].host)] if is_new else known[page_id][0]
+                sums.setdefault(host_id, Counter())["fruitful"] += 1
+        rows = [(spider_id, key, *(taken[name] for name in _TAKEN)) for key, taken in sorted(sums.items())]
+        _add_taken(connection, rows)
 
 
 def numbers_of(connection: Connection, table: Table, names: set[str]) -> dict[str, int]:
@@ -228,4 +261,5 @@ def _state_row(spider_id: int, state: CrawlState) -> tuple[object, ...]:
         number(state.started_at),
         number(state.updated_at),
         number(state.price),
+        number(state.delay_seconds),
     )

@@ -8,7 +8,7 @@ from scrapy_freshness.errors import StorageError
 from scrapy_freshness.model import Batch, HostRecord, Outcome
 from scrapy_freshness.storage import maintenance
 from scrapy_freshness.storage.page_reports import page_visits
-from scrapy_freshness.storage.reports import spiders
+from scrapy_freshness.storage.reports import spiders, taken_by_hosts
 from scrapy_freshness.storage.schema import metadata
 from scrapy_freshness.storage.store import Store
 
@@ -102,6 +102,7 @@ def test_a_renamed_spider_takes_over_everything(store: Store) -> None:
             pages=[page(1), page(2)],
             visits=[visit(1, 60.0, Outcome.CHANGED)],
             fetches={(1, "page"): 2},
+            host_fetches={("a.example", "page"): 2},
             state=crawl_state("old", price=3.0),
         ),
     )
@@ -114,6 +115,9 @@ def test_a_renamed_spider_takes_over_everything(store: Store) -> None:
     assert [record.at for record in page_visits(store, 1)] == [60.0]
     (report,) = spiders(store, now=100.0)
     assert (report.last_hour.visits, report.last_hour.fetches) == ({Outcome.CHANGED: 1}, {"page": 2})
+    assert taken_by_hosts(store, "new")["a.example"].fetches == 2
+    store.forget(host="a.example")
+    assert taken_by_hosts(store, "new") == {}
 
 
 def test_where_both_spiders_know_a_page_the_older_history_is_kept(store: Store) -> None:

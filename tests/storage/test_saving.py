@@ -9,7 +9,7 @@ from samples import crawl_state, page, visit
 from scrapy_freshness.errors import StorageError
 from scrapy_freshness.model import Batch, HostRecord, Outcome, PageStatus
 from scrapy_freshness.storage.page_reports import page_visits
-from scrapy_freshness.storage.reports import hosts, spiders
+from scrapy_freshness.storage.reports import HostTaken, hosts, spiders, taken_by_hosts
 from scrapy_freshness.storage.store import Store
 
 
@@ -77,6 +77,36 @@ def test_counts_per_minute_add_up_over_batches(store: Store) -> None:
 
     assert report.last_hour.visits == {Outcome.CHANGED: 3, Outcome.UNCHANGED: 6}
     assert report.last_hour.fetches == {"page": 9, "robots": 3}
+
+
+def test_what_hosts_take_and_bring_adds_up_over_batches(store: Store) -> None:
+    known = [page(1, host="a.example"), page(2, host="b.example")]
+    store.save("quotes", Batch(pages=known, visits=[visit(1, 1.0, Outcome.FIRST), visit(2, 1.0)]))
+    for _ in range(2):
+        store.save(
+            "quotes",
+            Batch(
+                visits=[
+                    visit(1, 2.0, Outcome.CHANGED),
+                    visit(1, 3.0, Outcome.FAILED),
+                    visit(2, 3.0, Outcome.CHANGED, is_barren=True),
+                ],
+                host_fetches={
+                    ("a.example", "page"): 2,
+                    ("a.example", "redirect"): 20,
+                    ("a.example", "retry"): 3,
+                    ("b.example", "poll"): 1,
+                    ("c.example", "robots"): 1,
+                },
+            ),
+        )
+
+    assert taken_by_hosts(store, "quotes") == {
+        "a.example": HostTaken(fetches=50, redirects=40, retries=6, fruitful=3),
+        "b.example": HostTaken(fetches=2, redirects=0, retries=0, fruitful=0),
+        "c.example": HostTaken(fetches=2, redirects=0, retries=0, fruitful=0),
+    }
+    assert taken_by_hosts(store, "others") == {}
 
 
 def test_an_empty_batch_changes_nothing(store: Store) -> None:

@@ -36,6 +36,7 @@ def test_names_and_times_can_be_read_by_people(store: Store) -> None:
             visits=[visit(1, 1_700_000_000.5, Outcome.NOT_MODIFIED, body_bytes=12)],
             hosts=[HostRecord(host="a.example", blocked_until=2e9, failures=1)],
             fetches={(28_333_333, "page"): 7},
+            host_fetches={("a.example", "page"): 5, ("a.example", "redirect"): 2},
         ),
     )
 
@@ -50,6 +51,7 @@ def test_names_and_times_can_be_read_by_people(store: Store) -> None:
     (host,) = rows(store, "SELECT * FROM v_hosts")
     assert (host["pages"], host["visits"], host["changes"], host["failures"]) == (2, 3, 2, 1)
     assert host["blocked_until_utc"] == "2033-05-18T03:33:20Z"
+    assert (host["fetches"], host["redirects"], host["retries"], host["wasted"]) == (7, 2, 0, 7)
 
     (seen_once,) = rows(store, "SELECT * FROM v_visits")
     assert (seen_once["outcome"], seen_once["at_utc"]) == ("not_modified", "2023-11-14T22:13:20Z")
