@@ -1,6 +1,7 @@
 """Time never runs backwards, and goes on at the right speed whatever happens to the machine's clock."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,8 +23,9 @@ class Machine:
         return self.set_at + self.passed
 
     def clock(self, monkeypatch: pytest.MonkeyPatch) -> SystemClock:
-        monkeypatch.setattr(time, "time", lambda: self.wall)
-        monkeypatch.setattr(time, "monotonic", lambda: self.passed)
+        # Of this module only: timers of threads that run elsewhere in the process would never ring again.
+        clocks = SimpleNamespace(time=lambda: self.wall, monotonic=lambda: self.passed)
+        monkeypatch.setattr("scrapy_freshness.clock.time", clocks)
         return SystemClock()
 
 

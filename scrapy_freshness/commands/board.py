@@ -18,6 +18,7 @@ from scrapy_freshness.insight.human import (
     size,
 )
 from scrapy_freshness.model import Outcome
+from scrapy_freshness.storage.reports import DAY_SECONDS
 
 #: Hosts in back-off that are named; the others are counted.
 _NAMED_HOSTS = 5
@@ -31,6 +32,9 @@ def print_status(context: Context, status: dict[str, Any]) -> None:
         context.print(new_grid(_facts(spider)))
         context.print()
         context.print(_activity(spider))
+        started_at = spider["started_at"]
+        if started_at is not None and 0 <= status["now"] - started_at < DAY_SECONDS:
+            context.say(f"Of the budget: since the crawl started {relative(started_at, status['now'])}.")
         context.print()
     if not status["spiders"]:
         context.say("No spider has crawled with this database yet.")

@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Self
@@ -21,7 +21,8 @@ from scrapy.utils.conf import arglist_to_dict
 
 from scrapy_freshness.clock import Clock, SystemClock
 from scrapy_freshness.config import PREFIX, Config
-from scrapy_freshness.errors import LockedError
+from scrapy_freshness.errors import FreshnessError, LockedError
+from scrapy_freshness.insight.human import clipped
 from scrapy_freshness.storage.store import Store
 
 #: Columns of output that does not go to a terminal.
@@ -116,6 +117,12 @@ class Context:
             bar.stop()
 
 
+def require_host(store: Store, host: str | None) -> None:
+    """Refuse a host that nobody has met."""
+    if host is not None and all(each.host != host for each in store.load_hosts()):
+        raise FreshnessError(f"no host {host} is known")
+
+
 class _Console(Console):
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError  # not the exit that rich would make
@@ -126,6 +133,22 @@ def new_console(*, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
     return _Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+
+
+def print_rows(
+    context: Context, columns: Sequence[str], rows: Iterable[Sequence[str]], *, width: int
+) -> None:
+    """Print a table that needs so much room; on a narrower terminal each row has two lines."""
+    if context.console.width >= width:
+        table = new_table(*columns)
+        for row in rows:
+            table.add_row(*row)
+        context.print(table)
+        return
+    context.print(" · ".join(name.removeprefix(">") for name in columns[1:]), style="dim")
+    for first, *others in rows:
+        context.say(clipped(first, context.console.width), style="bold")
+        context.print(Text("  " + " · ".join(others)))
 
 
 def new_table(*columns: str, **options: Any) -> Table:

@@ -13,6 +13,7 @@ from scrapy.exceptions import UsageError
 
 from scrapy_freshness.commands.context import Context, new_grid
 from scrapy_freshness.content.profiles import unpack
+from scrapy_freshness.errors import InputError
 from scrapy_freshness.estimation.history import observations
 from scrapy_freshness.insight.human import clipped, count, safe, size
 from scrapy_freshness.model import PageRecord
@@ -28,11 +29,13 @@ _NAMED = 5
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("upgrade", "check", "adopt"))
+    parser.add_argument("action", nargs="?", choices=("upgrade", "check", "adopt"))
     parser.add_argument("spiders", nargs="*", metavar="OLD NEW", help="for adopt: names of the spider")
 
 
 def run(context: Context, options: argparse.Namespace) -> int:
+    if options.action is None:
+        raise InputError("usage: scrapy freshness db {upgrade,check,adopt OLD NEW}")
     if options.action == "adopt":
         if len(options.spiders) != 2:
             raise UsageError("adopt takes two names: adopt OLD NEW", print_help=False)

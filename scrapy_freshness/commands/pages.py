@@ -19,7 +19,7 @@ from rich.text import Text
 from scrapy_freshness.commands.context import Context, new_table, whole_number
 from scrapy_freshness.insight.human import clipped, count, every, expected, number, relative, safe
 from scrapy_freshness.insight.outlook import Outlook, Terms
-from scrapy_freshness.insight.rows import Row, assess, row_of
+from scrapy_freshness.insight.rows import Row, assess, is_assumed, row_of
 from scrapy_freshness.model import PageStatus
 from scrapy_freshness.storage.page_reports import ANY_PAGE, PageFilter, count_pages, page_ids, pages
 from scrapy_freshness.storage.store import Store
@@ -154,7 +154,9 @@ def _cells(row: Row, now: float) -> tuple[str, ...]:
         row["status"],
         row["kind"],
         relative(row["last_visit_at"], now),
-        every(row["change_rate"], row["change_rate_low"], row["change_rate_high"]),
+        every(
+            row["change_rate"], row["change_rate_low"], row["change_rate_high"], is_assumed=is_assumed(row)
+        ),
         f"{row['visits']:,}/{row['changes']:,}",
         number(row["value"]),
         expected(row["next_visit_at"], now) + (" (pinned)" if row["pinned_seconds"] is not None else ""),

@@ -21,7 +21,7 @@ from scrapy_freshness.insight.human import (
     share,
     size,
 )
-from scrapy_freshness.insight.rows import Row
+from scrapy_freshness.insight.rows import Row, is_assumed
 
 #: Observations that are shown of a history or a profile, the last ones.
 _SHOWN = 8
@@ -60,7 +60,12 @@ def _facts(page: Row, now: float) -> dict[str, str]:
         "last change": _time(page["last_change_at"], now),
         "next visit": expected(page["next_visit_at"], now),
         "seen": f"{count(page['visits'], 'visit')}, {count(page['changes'], 'change')}{failed}",
-        "changes": every(page["change_rate"], page["change_rate_low"], page["change_rate_high"]),
+        "changes": every(
+            page["change_rate"],
+            page["change_rate_low"],
+            page["change_rate_high"],
+            is_assumed=is_assumed(page),
+        ),
         "history": _history(page["history"]),
         "freshness": NOTHING if page["last_visit_at"] is None else f"{share(page['freshness'])} expected now",
         "value now": f"{number(page['value'])}, with an importance of {number(page['importance'])}",

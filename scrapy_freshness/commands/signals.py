@@ -9,19 +9,35 @@ announced).
 """
 
 import argparse
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from rich.table import Table
-
-from scrapy_freshness.commands.context import Context, new_table
+from scrapy_freshness.commands.context import Context, print_rows, require_host
 from scrapy_freshness.insight.human import NOTHING, clipped, count, number, relative, safe, share
-from scrapy_freshness.insight.learned_signals import NOT_LEARNED, learned_quality, share_interval
+from scrapy_freshness.insight.learned_signals import NOT_LEARNED, learned_columns
+from scrapy_freshness.insight.truth import JUDGEMENTS, Quality, dates_of, is_missing
+from scrapy_freshness.model import SignalSource
+from scrapy_freshness.planning.signal_trust import SourceTrust, signal_trust
 from scrapy_freshness.storage import reports, signal_reports
-from scrapy_freshness.storage.signal_reports import SignalCounts, SourceReport
+from scrapy_freshness.storage.signal_reports import SourceReport
 from scrapy_freshness.storage.store import Store
 
+Qualities = dict[tuple[str, SignalSource], Quality]
+#: Spider, host and kind of source -> how true its signals were, counted and learned.
+Known = dict[tuple[str, str, SignalSource], tuple[Quality, SourceTrust | None]]
+
 _URL_LENGTH = 60
+_SOURCE_COLUMNS = (
+    *("source", "kind", "found", "last poll", ">polls", ">entries", ">new", ">signals", ">worth"),
+    "dates",
+)
+_QUALITY_COLUMNS = (
+    *("host", "source", "dates", ">heard", ">answered", "page had changed", "precision"),
+    "recall",
+)
+#: What the tables need; on a narrower terminal each row has two lines.
+_SOURCES_WIDTH, _QUALITY_WIDTH = 140, 125
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -31,18 +47,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(context: Context, options: argparse.Namespace) -> None:
     now = context.clock.now()
     with context.store() as store:
+        require_host(store, options.host)
+        known = _quality(store)
+        by_spider: dict[str, Qualities] = {}
+        for (spider, _, _), (quality, _) in known.items():
+            by_spider.setdefault(spider, {})[quality.host, quality.source] = quality
         found = {
             "now": now,
             "budget": _budget(store, now),
             "sources": [
-                _source(each) for each in signal_reports.sources(store) if options.host in (None, each.host)
+                _source(each, by_spider.get(each.spider, {}))
+                for each in signal_reports.sources(store)
+                if options.host in (None, each.host)
             ],
-            "quality": [each for each in _quality(store) if options.host in (None, each["host"])],
+            "quality": [_row(*each) for each in sorted(known.items()) if options.host in (None, each[0][1])],
         }
     if context.as_json:
         context.print_json(found)
     else:
-        _print(context, found)
+        _print(context, found, options.host)
 
 
 def _budget(store: Store, now: float) -> list[dict[str, Any]]:
@@ -63,56 +86,61 @@ def _budget(store: Store, now: float) -> list[dict[str, Any]]:
     return shares
 
 
-def _source(source: SourceReport) -> dict[str, Any]:
+def _source(source: SourceReport, qualities: Qualities) -> dict[str, Any]:
     return {
         **asdict(source),
         "kind": source.kind.name.lower(),
         "status": source.status.name.lower(),
         "is_pinned": bool(source.is_pinned),
+        "is_missing": is_missing(source),
+        "dates": dates_of(source, qualities),
     }
 
 
-def _quality(store: Store) -> list[dict[str, Any]]:
-    """Counted and learned quality of signals, by spider, host and kind of source."""
+def _quality(store: Store) -> Known:
+    """Counted and learned quality of signals."""
     counted = {(each.spider, each.host, each.source): each for each in signal_reports.signal_counts(store)}
     learned = {
-        (name, host, source): quality
+        (name, each.host, each.source): each
         for name in store.spiders()
-        for (host, source), quality in learned_quality(store.load_groups(name)).items()
+        for each in signal_trust(store.load_groups(name))
     }
-    return [
-        {
-            "spider": key[0],
-            "host": key[1],
-            "source": key[2].name.lower(),
-            **_counts(counted.get(key)),
-            **learned.get(key, NOT_LEARNED),
-        }
-        for key in sorted({*counted, *learned})
-    ]
-
-
-def _counts(counts: SignalCounts | None) -> dict[str, Any]:
-    heard, answered, confirmed = (counts.heard, counts.answered, counts.confirmed) if counts else (0, 0, 0)
-    low, high = share_interval(confirmed, answered)
     return {
-        "heard": heard,
-        "answered": answered,
-        "confirmed": confirmed,
-        "confirmed_low": low,
-        "confirmed_high": high,
+        key: (Quality.of(key[1:], counted.get(key), learned.get(key)), learned.get(key))
+        for key in {*counted, *learned}
     }
 
 
-def _print(context: Context, found: dict[str, Any]) -> None:
+def _row(key: tuple[str, str, SignalSource], known: tuple[Quality, SourceTrust | None]) -> dict[str, Any]:
+    quality, trust = known
+    return {
+        "spider": key[0],
+        "host": quality.host,
+        "source": quality.source.name.lower(),
+        "judgement": quality.judgement,
+        "heard": quality.heard,
+        "answered": quality.answered,
+        "confirmed": quality.confirmed,
+        "confirmed_low": quality.found.low if quality.found else None,
+        "confirmed_high": quality.found.high if quality.found else None,
+        **(learned_columns(trust) if trust else NOT_LEARNED),
+    }
+
+
+def _print(context: Context, found: dict[str, Any], host: str | None) -> None:
     if not found["sources"] and not found["quality"]:
-        context.say("No sitemap or feed is known, and no signal was heard.")
+        of_host = f" of {safe(host)}" if host else ""
+        context.say(f"No sitemap or feed{of_host} is known, and no signal was heard.")
         return
-    if found["sources"]:
-        context.print(_sources(found["sources"], found["now"]))
+    shown = [each for each in found["sources"] if not each["is_missing"]]
+    if shown:
+        print_rows(context, _SOURCE_COLUMNS, _sources(shown, found["now"]), width=_SOURCES_WIDTH)
+        context.print()
+    if missing := len(found["sources"]) - len(shown):
+        context.say(f"{count(missing, 'place')} where sitemaps usually are had none.", style="dim")
         context.print()
     if found["quality"]:
-        context.print(_qualities(found["quality"]))
+        print_rows(context, _QUALITY_COLUMNS, _qualities(found["quality"]), width=_QUALITY_WIDTH)
         context.print()
     for each in found["budget"]:
         if each["share"] is not None:
@@ -122,13 +150,11 @@ def _print(context: Context, found: dict[str, Any]) -> None:
             )
 
 
-def _sources(sources: list[dict[str, Any]], now: float) -> Table:
-    columns = ("source", "kind", "found", "last poll", ">polls", ">entries", ">new", ">signals", ">worth")
-    table = new_table(*columns, "dates")
+def _sources(sources: list[dict[str, Any]], now: float) -> Iterator[tuple[str, ...]]:
     for each in sources:
         found = f"{each['found']}, pinned" if each["is_pinned"] else each["found"]
         state = "" if each["status"] in ("new", "active") else f" ({each['status']})"
-        table.add_row(
+        yield (
             safe(clipped(each["url"], _URL_LENGTH)) + state,
             (each["format"] or each["kind"]).replace("_", " "),
             found,
@@ -138,18 +164,17 @@ def _sources(sources: list[dict[str, Any]], now: float) -> Table:
             f"{each['new_pages']:,}",
             f"{each['signals']:,}",
             number(each["last_yield"]),
-            each["verdict"].replace("_", " ") or NOTHING,
+            JUDGEMENTS.get(each["dates"], each["dates"].replace("_", " ")) or NOTHING,
         )
-    return table
 
 
-def _qualities(qualities: list[dict[str, Any]]) -> Table:
-    table = new_table("host", "source", ">heard", ">answered", "page had changed", "precision", "recall")
+def _qualities(qualities: list[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
     for each in qualities:
         rate = each["confirmed"] / each["answered"] if each["answered"] else None
-        table.add_row(
+        yield (
             safe(each["host"]),
             each["source"],
+            JUDGEMENTS[each["judgement"]],
             f"{each['heard']:,}",
             f"{each['answered']:,}",
             _with_interval(rate, each["confirmed_low"], each["confirmed_high"]),
@@ -158,7 +183,6 @@ def _qualities(qualities: list[dict[str, Any]]) -> Table:
                 for name in ("precision", "recall")
             ),
         )
-    return table
 
 
 def _with_interval(value: float | None, low: float | None, high: float | None) -> str:

@@ -10,11 +10,10 @@ say is shown by `scrapy freshness signals`.
 
 import argparse
 import math
+from collections.abc import Iterator
 from typing import Any
 
-from rich.table import Table
-
-from scrapy_freshness.commands.context import Context, new_table
+from scrapy_freshness.commands.context import Context, print_rows, require_host
 from scrapy_freshness.insight.hub_cases import hub_cases
 from scrapy_freshness.insight.hub_reasons import HubCase, hub_reason
 from scrapy_freshness.insight.human import (
@@ -33,6 +32,13 @@ from scrapy_freshness.storage.hub_reports import HubReport
 from scrapy_freshness.storage.signal_reports import SourceReport
 
 _URL_LENGTH = 60
+_HUB_COLUMNS = (
+    *("hub", "found", "state", ">links", ">profit", ">life", ">interval", "last poll", ">polls", ">new"),
+    *(">budget", "why"),
+)
+_ANNOUNCING_COLUMNS = ("sitemap or feed", "kind", "last poll", ">polls", ">new", ">new a poll", ">worth")
+#: What the tables need; on a narrower terminal each row has two lines.
+_HUBS_WIDTH, _ANNOUNCING_WIDTH = 140, 120
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(context: Context, options: argparse.Namespace) -> None:
     now = context.clock.now()
     with context.store() as store, context.progress("Reading hubs"):
+        require_host(store, options.host)
         chosen = [each for each in hub_reports.hubs(store) if _is_chosen(each, options)]
         cases = hub_cases(store, context.config, chosen, now)
         announcing = [
@@ -104,25 +111,21 @@ def _print(context: Context, found: dict[str, Any]) -> None:
         context.say("No hub is known. FRESHNESS_HUBS = True looks for them.")
         return
     if hubs:
-        context.print(_hubs(hubs, found["now"]))
+        print_rows(context, _HUB_COLUMNS, _hubs(hubs, found["now"]), width=_HUBS_WIDTH)
         polled = [each for each in hubs if each["is_polled"]]
         budget = share(sum(each["budget_share"] for each in polled))
         context.print()
         context.say(f"{count(len(polled), 'hub')} of {len(hubs):,} polled, {budget} of the budget.")
         context.print()
     if announcing:
-        context.print(_announcements(announcing, found["now"]))
+        rows = _announcements(announcing, found["now"])
+        print_rows(context, _ANNOUNCING_COLUMNS, rows, width=_ANNOUNCING_WIDTH)
 
 
-def _hubs(hubs: list[dict[str, Any]], now: float) -> Table:
-    table = new_table(
-        "hub", "found", "state", ">links", ">profit", ">life", ">interval", "last poll", ">polls", ">new"
-    )
-    table.add_column("budget", justify="right")
-    table.add_column("why", ratio=1)
+def _hubs(hubs: list[dict[str, Any]], now: float) -> Iterator[tuple[str, ...]]:
     for each in hubs:
         knows_links = not math.isnan(each["link_rate"])
-        table.add_row(
+        yield (
             safe(clipped(each["url"], _URL_LENGTH)),
             each["found"],
             each["state"] if each["status"] == "active" else each["status"],
@@ -136,14 +139,12 @@ def _hubs(hubs: list[dict[str, Any]], now: float) -> Table:
             share(each["budget_share"]) if each["is_polled"] else NOTHING,
             safe(each["why"]),
         )
-    return table
 
 
-def _announcements(sources: list[dict[str, Any]], now: float) -> Table:
-    table = new_table("sitemap or feed", "kind", "last poll", ">polls", ">new", ">new a poll", ">worth")
+def _announcements(sources: list[dict[str, Any]], now: float) -> Iterator[tuple[str, ...]]:
     for each in sources:
         per_poll = each["pages_per_poll"]
-        table.add_row(
+        yield (
             safe(clipped(each["url"], _URL_LENGTH)),
             each["kind"],
             relative(each["last_poll_at"], now),
@@ -152,4 +153,3 @@ def _announcements(sources: list[dict[str, Any]], now: float) -> Table:
             NOTHING if per_poll is None else number(per_poll),
             number(each["last_yield"]),
         )
-    return table

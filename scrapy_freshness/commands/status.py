@@ -16,12 +16,11 @@ from scrapy_freshness.commands.board import print_status
 from scrapy_freshness.commands.context import Context
 from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.insight.outlook import Outlook, Terms
+from scrapy_freshness.insight.spending import MINUTE_SECONDS, spending
 from scrapy_freshness.model import Outcome, PageColumns, PageStatus
 from scrapy_freshness.storage import inspection, reports
 from scrapy_freshness.storage.reports import DAY_SECONDS, HOUR_SECONDS, Activity, SpiderReport
 from scrapy_freshness.storage.store import Store
-
-MINUTE_SECONDS = 60.0
 
 _NOTHING_DONE = Activity(visits={}, fetches={})
 
@@ -78,39 +77,32 @@ def last_minutes(store: Store, now: float) -> dict[str, Activity]:
     }
 
 
-def counted_seconds(span: float, now: float) -> float:
-    """How much of a span the counts by minutes cover: not the minute in which it began.
-
-    >>> counted_seconds(3600.0, now=7230.0)
-    3570.0
-    """
-    return now - MINUTE_SECONDS * (1 + (now - span) // MINUTE_SECONDS)
-
-
 def _spider(
     context: Context, store: Store, report: SpiderReport, minute: Activity, now: float
 ) -> dict[str, Any]:
     terms, state = Terms.of(store, context.config, report.spider), report.state
     activities = {"minute": minute, "hour": report.last_hour, "day": report.last_day}
-    seconds = {
-        "minute": MINUTE_SECONDS,
-        "hour": counted_seconds(HOUR_SECONDS, now),
-        "day": counted_seconds(DAY_SECONDS, now),
+    budget, started_at = terms.budget_per_second, state.started_at if state else None
+    spent = {
+        name: spending(
+            store, report.spider, budget_per_second=budget, started_at=started_at, now=now, span=span
+        )
+        for name, span in (("hour", HOUR_SECONDS), ("day", DAY_SECONDS))
     }
     return {
         "spider": report.spider,
         "running": report.spider in inspection.crawling(store),
-        "started_at": state.started_at if state else None,
+        "started_at": started_at,
         "updated_at": state.updated_at if state else None,
         "policy": terms.policy.name,
-        "budget_per_second": terms.budget_per_second,
+        "budget_per_second": budget,
         "price": terms.price,
         **_freshness(terms, store.load_pages(report.spider), now),
         "pages": {status.name.lower(): report.pages.get(status, 0) for status in PageStatus},
         "fetches": {span: activity.fetches for span, activity in activities.items()},
         "budget_used": {
-            span: sum(activity.fetches.values()) / (terms.budget_per_second * seconds[span])
-            for span, activity in activities.items()
+            "minute": sum(minute.fetches.values()) / (budget * MINUTE_SECONDS),
+            **{name: each.share for name, each in spent.items()},
         },
         "visits": {
             span: {outcome.name.lower(): activity.visits.get(outcome, 0) for outcome in Outcome}

@@ -101,7 +101,7 @@ def _gauges(crawl: dict[str, Any]) -> Table:
     fresh, uniform = crawl["freshness"], crawl["uniform_freshness"]
     words = f"{share(fresh[-1])} expected" if fresh else "told after the first minute"
     if fresh and uniform is not None:
-        words += f", {share(uniform)} if all pages were visited in turn"
+        words += f", {share(uniform)} page by page in turn"
     grid.add_row("freshness", _bar(fresh[-1] if fresh else None), words)
     if len(fresh) > 1:
         grid.add_row("last hour", sparkline(fresh, _BAR), f"{share(min(fresh))} to {share(max(fresh))}")

@@ -54,7 +54,9 @@ def _numbers(case: Case) -> dict[str, str | Text]:
         evidence.append(f"{count(case.failures, 'failure')} in a row")
     numbers: dict[str, str | Text] = {
         "spider": safe(case.spider),
-        "change rate": every(case.change_rate, case.change_rate_low, case.change_rate_high),
+        "change rate": every(
+            case.change_rate, case.change_rate_low, case.change_rate_high, is_assumed=not case.is_compared
+        ),
         "evidence": ", ".join(evidence),
         "importance": number(case.importance),
         "freshness": share(case.freshness) if case.last_visit_at is not None else NOTHING,

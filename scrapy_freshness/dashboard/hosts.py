@@ -12,7 +12,8 @@ from scrapy_freshness.model import HostRecord
 #: What hosts can be sorted by: head of the column and whether the largest comes first.
 SORTS: dict[str, tuple[str, bool]] = {
     "host": ("Host", False),
-    "wasted": ("Wasted visits", True),
+    "wasted": ("Wasted fetches", True),
+    "fetches": ("Fetches", True),
     "pages": ("Pages", True),
     "visits": ("Visits", True),
     "changes": ("Changes found", True),
@@ -33,8 +34,11 @@ class Line:
     never_fetched: int
     visits: int
     changes: int
+    fetches: int
+    redirects: int
+    retries: int
     wasted: int
-    of_all: float  #: share of all wasted visits
+    of_all: float  #: share of all wasted fetches
     freshness: float
     due: int
     kept: HostRecord
@@ -57,7 +61,7 @@ def show(request: Request) -> Response:
         "hosts.html",
         lines=chosen[(number - 1) * _LENGTH : number * _LENGTH],
         most=max(lines, key=lambda line: line.wasted, default=None),
-        all_visits=sum(line.visits for line in lines),
+        all_fetches=sum(line.fetches for line in lines),
         total=len(chosen),
         first=(number - 1) * _LENGTH + 1,
         number=number,
@@ -81,6 +85,9 @@ def _lines(asked: Asked) -> list[Line]:
             never_fetched=int(sums.never_fetched[row]),
             visits=int(sums.visits[row]),
             changes=int(sums.changes[row]),
+            fetches=int(sums.fetches[row]),
+            redirects=int(sums.redirects[row]),
+            retries=int(sums.retries[row]),
             wasted=int(sums.wasted[row]),
             of_all=float(sums.wasted[row]) / all_wasted,
             freshness=float(sums.freshness[row]),
@@ -88,7 +95,7 @@ def _lines(asked: Asked) -> list[Line]:
             kept=kept.get(name, HostRecord(host=name)),
         )
         for row, name in enumerate(sight.census.hosts)
-        if sums.pages[row]
+        if sums.pages[row] or sums.fetches[row]
     ]
 
 

@@ -1,11 +1,15 @@
 """Hosts: what their pages take and bring, all together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from scrapy_freshness.storage.reports import HostTaken
+
+_NOTHING = HostTaken(fetches=0, redirects=0, retries=0, fruitful=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,21 +21,26 @@ class HostSums:
     due: NDArray[np.int64]
     visits: NDArray[np.int64]
     changes: NDArray[np.int64]
-    wasted: NDArray[np.int64]  #: visits after a page's first that found nothing new
+    fetches: NDArray[np.int64]  #: requests sent, with redirects, retries, audits and robots.txt
+    redirects: NDArray[np.int64]
+    retries: NDArray[np.int64]
+    wasted: NDArray[np.int64]  #: fetches that brought neither a first copy, nor a change, nor signals
     freshness: NDArray[np.float64]  #: mean over the copies by importance; nan without any
 
     @classmethod
     def of(
         cls,
         columns: Mapping[str, NDArray[Any]],
-        n_hosts: int,
+        names: Sequence[str],
+        taken: Mapping[str, HostTaken],
         *,
         freshness: NDArray[np.float64],
         is_new: NDArray[np.bool_],
         is_due: NDArray[np.bool_],
     ) -> "HostSums":
         """The sums over all pages of each host; *freshness* is nan where there is no copy."""
-        host = columns["host"]
+        host, n_hosts = columns["host"], len(names)
+        counts = [taken.get(name, _NOTHING) for name in names]
 
         def count(which: NDArray[np.bool_]) -> NDArray[np.int64]:
             return np.bincount(host[which], minlength=n_hosts).astype(np.int64)
@@ -44,13 +53,20 @@ class HostSums:
         fresh = np.bincount(host, weights=weights * np.where(has_copy, freshness, 0.0), minlength=n_hosts)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = fresh / np.bincount(host, weights=weights, minlength=n_hosts)
-        visits, changes = total(columns["visits"]), total(columns["changes"])
+
+        def counted(name: str) -> NDArray[np.int64]:
+            return np.array([getattr(each, name) for each in counts], np.int64)
+
         return cls(
             pages=np.bincount(host, minlength=n_hosts).astype(np.int64),
             never_fetched=count(is_new),
             due=count(is_due),
-            visits=visits,
-            changes=changes,
-            wasted=np.maximum(visits - changes - count(columns["visits"] > 0), 0),
+            visits=total(columns["visits"]),
+            changes=total(columns["changes"]),
+            fetches=counted("fetches"),
+            redirects=counted("redirects"),
+            retries=counted("retries"),
+            # What is pushed to us is new without a fetch.
+            wasted=np.maximum(counted("fetches") - counted("fruitful"), 0),
             freshness=mean,
         )

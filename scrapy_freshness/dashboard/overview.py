@@ -19,9 +19,10 @@ from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.svg import Drawing, even_ticks
 from scrapy_freshness.insight.human import rate, share
 from scrapy_freshness.insight.keeping_up import Standing, verdict
+from scrapy_freshness.insight.spending import spending
 from scrapy_freshness.insight.what_if import Prospect, prospects
 from scrapy_freshness.model import Outcome, PageKind
-from scrapy_freshness.storage import live_reports, reports
+from scrapy_freshness.storage import live_reports
 from scrapy_freshness.storage.inspection import crawling
 
 #: Spans of time that are shown: name, seconds, minutes a bar stands for.
@@ -67,12 +68,12 @@ _WORST = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostWaste:
-    """A host and the visits that found nothing new on it."""
+    """A host and the fetches that brought nothing new from it."""
 
     host: str
     wasted: int
-    visits: int
-    of_all: float  #: share of all such visits
+    fetches: int
+    of_all: float  #: share of all such fetches
     freshness: float
 
 
@@ -125,11 +126,7 @@ def _now(asked: Asked) -> dict[str, Any]:
     assert asked.spider is not None
     store, sight = asked.desk.store, asked.sight
     state = store.load_state(asked.spider)
-    since = max(asked.now - 3600.0, state.started_at if state else 0.0) // 60 * 60.0
-    hour = reports.activity_since(store, since).get(asked.spider)
-    seconds = max(asked.now - since, 60.0)
-    fetches = sum(hour.fetches.values()) if hour else 0
-    points = live_reports.freshness_history(store, asked.spider, asked.now - 900.0, 15)
+    points = live_reports.freshness_history(store, asked.spider, asked.now - 900.0, 1)
     fresh = sight.mean_freshness
     standing = Standing(
         spider=asked.spider,
@@ -139,11 +136,19 @@ def _now(asked: Asked) -> dict[str, Any]:
         pages=int(np.count_nonzero(sight.census.columns["kind"] < PageKind.SITEMAP)),
         never_fetched=int(np.count_nonzero(sight.is_new)),
         due=int(np.count_nonzero(sight.is_due)),
+        due_hosts=int(np.count_nonzero(sight.host_sums.due)),
         freshness=fresh,
         uniform_freshness=points[-1].uniform_freshness if points else None,
-        budget_per_second=sight.terms.budget_per_second,
-        budget_used=fetches / (sight.terms.budget_per_second * seconds),
+        spent=spending(
+            store,
+            asked.spider,
+            budget_per_second=sight.terms.budget_per_second,
+            started_at=state.started_at if state else None,
+            now=asked.now,
+        ),
+        delay_seconds=state.delay_seconds if state else 0.0,
         blocked_hosts=sum(until > asked.now for until in sight.terms.blocked_until.values()),
+        has_threshold=sight.terms.policy.pacing.floor > 0,
     )
     return {
         "standing": standing,
@@ -155,7 +160,7 @@ def _now(asked: Asked) -> dict[str, Any]:
 
 
 def _worst(sight: Any) -> list[HostWaste]:
-    """The hosts on which most visits found nothing new."""
+    """The hosts from which most fetches brought nothing new."""
     sums = sight.host_sums
     order = np.argsort(-sums.wasted, kind="stable")[:_WORST].tolist()
     all_wasted = max(int(sums.wasted.sum()), 1)
@@ -163,7 +168,7 @@ def _worst(sight: Any) -> list[HostWaste]:
         HostWaste(
             host=sight.census.hosts[row],
             wasted=int(sums.wasted[row]),
-            visits=int(sums.visits[row]),
+            fetches=int(sums.fetches[row]),
             of_all=float(sums.wasted[row]) / all_wasted,
             freshness=float(sums.freshness[row]),
         )

@@ -1,6 +1,5 @@
 """Signals: who says that pages have changed, and was it true?"""
 
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
@@ -10,19 +9,17 @@ from scrapy_freshness.dashboard.charts import Chart, Key
 from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.svg import Drawing, even_ticks
 from scrapy_freshness.insight.human import share
-from scrapy_freshness.insight.learned_signals import share_interval
-from scrapy_freshness.model import PageStatus, SignalSource
-from scrapy_freshness.planning.signal_trust import Share, SourceTrust, signal_trust
+from scrapy_freshness.insight.truth import JUDGEMENTS, Quality, dates_of, is_missing, say_nothing
+from scrapy_freshness.model import PageKind, SignalSource
+from scrapy_freshness.planning.signal_trust import signal_trust
 from scrapy_freshness.storage import signal_reports
-from scrapy_freshness.storage.signal_reports import SignalCounts, SourceReport
+from scrapy_freshness.storage.signal_reports import SourceReport
 from scrapy_freshness.storage.store import Store
 
 #: Hosts and kinds of sources that are shown, those with most signals.
 _MOST = 300
 #: Rows of the chart.
 _MOST_ROWS = 24
-#: Signals that must have been answered before a source is judged, and from which precision on it lies.
-_ENOUGH, _LIES = 10, 0.2
 #: What the verdict on the dates of a sitemap means.
 DATES = {
     "": "not polled yet",
@@ -32,6 +29,7 @@ DATES = {
     "same": "one date for all pages",
     "now": "always says “now”",
     "together": "all dates move together",
+    **JUDGEMENTS,
 }
 #: How a sitemap or feed was found.
 FOUND = {
@@ -42,37 +40,12 @@ FOUND = {
     "page": "named on a page",
     "header": "named in a header of a page",
 }
-_BAD_DATES = ("future", "same", "now", "together")
 _CLASSES = {
     SignalSource.SITEMAP: "c1",
     SignalSource.FEED: "c3",
     SignalSource.PING: "c4",
     SignalSource.HTTP: "c2",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quality:
-    """How true the signals of one kind of source on one host were."""
-
-    host: str
-    source: SignalSource
-    heard: int
-    answered: int
-    confirmed: int
-    found: Share | None  #: share of the answered ones whose page had changed, as counted
-    precision: Share | None  #: as learned
-    recall: Share | None
-
-    @property
-    def lies(self) -> bool:
-        """Whether hardly any of its signals announces a change, for sure."""
-        return self.hardly_any or (self.precision is not None and self.precision.high < _LIES)
-
-    @property
-    def hardly_any(self) -> bool:
-        """Whether hardly any visit after a signal has found a change, for sure."""
-        return self.found is not None and self.answered >= _ENOUGH and self.found.high < _LIES
 
 
 def show(request: Request) -> Response:
@@ -84,8 +57,9 @@ def show(request: Request) -> Response:
     remembered = asked.desk.remembered
     qualities = remembered.answer(("signals", spider), lambda: _qualities(asked, spider))
     known = remembered.answer(("sitemaps", spider), lambda: _sources(store, spider), soonest=5.0)
-    sources = [each for each in known if not _is_missing(each)]
-    bad_sources = [each for each in sources if each.verdict in _BAD_DATES]
+    by_source = {(each.host, each.source): each for each in qualities}
+    sources = [(each, dates_of(each, by_source)) for each in known if not is_missing(each)]
+    sources.sort(key=lambda each: not _are_bad(*each))
     return asked.answer(
         "signals.html",
         sources=sources[:_MOST],
@@ -93,28 +67,34 @@ def show(request: Request) -> Response:
         n_missing=len(known) - len(sources),
         found=FOUND,
         qualities=qualities[:_MOST],
-        liars=[each for each in qualities if each.lies],
-        bad_sources=bad_sources,
+        liars=[(each, _addresses(each, sources)) for each in qualities if each.is_lying],
+        bad_sources=[each for each in sources if say_nothing(each[1])],
+        useless=[each for each in qualities if each.is_useless],
+        n_early=sum(dates == "early" for _, dates in sources),
         dates=DATES,
-        bad_dates=_BAD_DATES,
+        judgements=JUDGEMENTS,
+        are_bad=_are_bad,
         reliability=_reliability(qualities),
         quality_chart=_quality_chart(qualities),
     )
 
 
 def _sources(store: Store, spider: str) -> list[SourceReport]:
-    """All sitemaps and feeds of a spider, the worst first."""
+    """All sitemaps and feeds of a spider, those with most signals first."""
     own = [each for each in signal_reports.sources(store) if each.spider == spider]
-    return sorted(own, key=_worst_first)
+    return sorted(own, key=lambda each: (-each.signals, each.url))
 
 
-def _is_missing(source: SourceReport) -> bool:
-    """Whether it was only looked for, and is not there."""
-    return source.found == "usual" and source.polls == 0 and source.status is PageStatus.GONE
+def _are_bad(source: SourceReport, dates: str) -> bool:
+    """Whether the dates of a source are mostly false, or say nothing."""
+    return say_nothing(dates) or (dates == "false" and source.kind is PageKind.SITEMAP)
 
 
-def _worst_first(source: SourceReport) -> tuple[bool, int, str]:
-    return source.verdict not in _BAD_DATES, -source.signals, source.url
+def _addresses(liar: Quality, sources: list[tuple[SourceReport, str]]) -> list[str]:
+    """The sitemaps that said what was found to be false."""
+    if liar.source is not SignalSource.SITEMAP:
+        return []
+    return [each.url for each, dates in sources if each.host == liar.host and dates == "false"]
 
 
 def _qualities(asked: Asked, spider: str) -> list[Quality]:
@@ -126,29 +106,8 @@ def _qualities(asked: Asked, spider: str) -> list[Quality]:
         if each.spider == spider
     }
     learned = {(each.host, each.source): each for each in signal_trust(store.load_groups(spider))}
-    found = [_quality(key, counts.get(key), learned.get(key)) for key in counts.keys() | learned.keys()]
+    found = [Quality.of(key, counts.get(key), learned.get(key)) for key in counts.keys() | learned.keys()]
     return sorted(found, key=lambda each: (-each.heard, each.host, each.source))
-
-
-def _quality(
-    key: tuple[str, SignalSource], counts: SignalCounts | None, trust: SourceTrust | None
-) -> Quality:
-    found = None
-    if counts and counts.answered:
-        low, high = share_interval(counts.confirmed, counts.answered)
-        assert low is not None
-        assert high is not None
-        found = Share(value=counts.confirmed / counts.answered, low=low, high=high)
-    return Quality(
-        host=key[0],
-        source=key[1],
-        heard=counts.heard if counts else (trust.signals if trust else 0),
-        answered=counts.answered if counts else 0,
-        confirmed=counts.confirmed if counts else 0,
-        found=found,
-        precision=trust.precision if trust else None,
-        recall=trust.recall if trust else None,
-    )
 
 
 def _reliability(qualities: list[Quality]) -> Chart | None:

@@ -5,7 +5,7 @@ many pages there are, and only while somebody is looking.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +21,7 @@ from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.model import PageKind, PageStatus
 from scrapy_freshness.storage.census import Census, brought_up_to_date, take_census
+from scrapy_freshness.storage.reports import HostTaken, taken_by_hosts
 from scrapy_freshness.storage.store import Store
 
 FloatArray = NDArray[np.float64]
@@ -56,6 +57,7 @@ class Sight:
     terms: Terms
     now: float
     alphabet: Alphabet
+    taken: Mapping[str, HostTaken]  #: of the budget, by hosts
 
     def __len__(self) -> int:
         return len(self.census)
@@ -125,7 +127,8 @@ class Sight:
         """What the pages of each host take and bring."""
         return HostSums.of(
             self.census.columns,
-            len(self.census.hosts),
+            self.census.hosts,
+            self.taken,
             freshness=self.freshness,
             is_new=self.is_new,
             is_due=self.is_due,
@@ -231,10 +234,11 @@ class Watch:
             terms = Terms.of(self._store, self._config, spider)
             self._census_costs[spider] = self._timer() - started
             self._census_times[spider] = now
-            return Sight(census, terms, now, Alphabet(census.urls))
+            return Sight(census, terms, now, Alphabet(census.urls), taken_by_hosts(self._store, spider))
         census = brought_up_to_date(self._store, known.census)
         alphabet = known.alphabet if known.alphabet.urls is census.urls else Alphabet(census.urls)
-        return Sight(census, self._terms(spider, known), now, alphabet)
+        taken = taken_by_hosts(self._store, spider)
+        return Sight(census, self._terms(spider, known), now, alphabet, taken)
 
     def _terms(self, spider: str, known: Sight) -> Terms:
         """The terms with the price and the back-offs of now; what a crawl is started with stays."""

@@ -1,24 +1,32 @@
 """The case of one page: all that decides when it is visited, from the database."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from scrapy_freshness.config import Config
 from scrapy_freshness.insight.hub_cases import hub_cases
 from scrapy_freshness.insight.hub_reasons import hub_sentences
+from scrapy_freshness.insight.keeping_up import is_held_up
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.insight.reasons import DAY_SECONDS, Case, MoreOften
 from scrapy_freshness.insight.rows import columns_of, row_of
+from scrapy_freshness.insight.spending import spending
 from scrapy_freshness.model import PageKind, PageRecord, PageStatus
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.storage.hub_reports import hub_report
 from scrapy_freshness.storage.inspection import crawling
+from scrapy_freshness.storage.live_reports import visits_of_host
 from scrapy_freshness.storage.store import Store
 
 #: The terms of a spider's crawl and the outlook on all of its pages.
 Others = tuple[Terms, Outlook]
 
+#: Whether the budget is spent is judged by so much time.
+_LATELY_SECONDS = 600.0
+#: How many visits a host takes is judged by so much time.
+_LATEST_SECONDS = 120.0
 #: Pages from which the effect of another budget is told.
 _SAMPLE = 5_000
 
@@ -28,17 +36,32 @@ def case_of(
 ) -> Case:
     """All that decides when a page is visited; without *others*, they are read from the database."""
     terms, everyone = others or _others(store, config, spider, now)
+    hosts = Hosts(config.backoff_seconds, config.backoff_max_seconds)
+    hosts.load(store.load_hosts())
+    host = hosts.record(record.host)
+    state = store.load_state(spider)
+    spent = spending(
+        store,
+        spider,
+        budget_per_second=terms.budget_per_second,
+        started_at=state.started_at if state else None,
+        now=now,
+        span=_LATELY_SECONDS,
+    )
+    is_running = spider in crawling(store)
+    # Below the floor of a policy, pages wait for their value, whatever the budget.
+    is_waiting_for_hosts = is_running and terms.policy.pacing.floor <= 0 and is_held_up(spent)
+    if is_waiting_for_hosts:
+        terms = replace(terms, price=_price_on_host(store, everyone, record.host, spider, terms, now))
     page = Outlook(terms, columns_of([row_of(record, spider)], {record.page_id: record.beliefs}), now)
     value = float(page.values()[0])
     is_ranked = record.status in (PageStatus.NEW, PageStatus.ACTIVE)
     rivals = everyone.competing_values()
-    hosts = Hosts(config.backoff_seconds, config.backoff_max_seconds)
-    hosts.load(store.load_hosts())
-    host = hosts.record(record.host)
+    may_be_helped = _may_be_helped(record) and not is_waiting_for_hosts
     return Case(
         url=record.url,
         spider=spider,
-        is_running=spider in crawling(store),
+        is_running=is_running,
         status=record.status.name.lower(),
         http_status=record.http_status,
         policy=terms.policy.name,
@@ -65,14 +88,25 @@ def case_of(
         host=record.host,
         host_blocked_until=host.blocked_until,
         host_failures=host.failures,
+        host_rivals=everyone.worth_more_on(record.host, value),
+        delay_seconds=state.delay_seconds if state else 0.0,
+        is_held_up=is_waiting_for_hosts,
         host_audits=host.audits,
         host_false_not_modified=host.false_not_modified,
         host_is_honest=hosts.is_honest(record.host),
         hub_sentences=_hub_sentences(store, config, record, now),
         is_source=record.kind is PageKind.SOURCE,
         pinned_seconds=record.pinned_seconds,
-        more_often=_more_often(everyone, page, terms) if _may_be_helped(record) else None,
+        more_often=_more_often(everyone, page, terms) if may_be_helped else None,
     )
+
+
+def _price_on_host(
+    store: Store, everyone: Outlook, host: str, spider: str, terms: Terms, now: float
+) -> float:
+    """What a visit has to be worth on a host that holds its pages up: they compete with each other only."""
+    visits = visits_of_host(store, spider, host, now - _LATEST_SECONDS)
+    return everyone.price_on(host, visits / _LATEST_SECONDS) if visits else terms.price
 
 
 def _hub_sentences(store: Store, config: Config, record: PageRecord, now: float) -> list[str]:

@@ -53,16 +53,22 @@ def span(shortest: float, longest: float) -> str:
     return f"{low}–{high}"
 
 
-def every(rate: float, low: float = 0.0, high: float = 0.0) -> str:
+def every(rate: float, low: float = 0.0, high: float = 0.0, *, is_assumed: bool = False) -> str:
     """A rate per second as the time between two events, with the interval that it lies in.
 
-    >>> every(1 / 11520, 1 / 20160, 1 / 6840), every(2.0)
-    ('every 3.2 h (1.9–5.6 h)', 'every 500 ms')
+    The interval is that by visits alone; if signals say that the rate is beyond it, it goes so far.
+
+    >>> every(1 / 11520, 1 / 20160, 1 / 6840), every(2.0), every(2.0, 1.0, 4.0, is_assumed=True)
+    ('every 3.2 h (1.9–5.6 h)', 'every 500 ms', 'every 500 ms, assumed')
+    >>> every(1 / 40, 1 / 39, 1 / 15)
+    'every 40 s (15–40 s)'
     """
     if not rate > 0:
         return NOTHING
     text = f"every {duration(1 / rate)}"
-    return f"{text} ({span(1 / high, 1 / low)})" if low > 0 and high > 0 else text
+    if is_assumed:
+        return f"{text}, assumed"
+    return f"{text} ({span(1 / max(high, rate), 1 / min(low, rate))})" if low > 0 and high > 0 else text
 
 
 def relative(time: float | None, now: float) -> str:
@@ -158,10 +164,12 @@ def size(n_bytes: float) -> str:
 def count(n: int, noun: str) -> str:
     """A number of things.
 
-    >>> count(1, "page"), count(1200, "page")
-    ('1 page', '1,200 pages')
+    >>> count(1, "page"), count(1200, "page"), count(2, "fetch")
+    ('1 page', '1,200 pages', '2 fetches')
     """
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+    if n == 1:
+        return f"{n:,} {noun}"
+    return f"{n:,} {noun}es" if noun.endswith("ch") else f"{n:,} {noun}s"
 
 
 def safe(text: str) -> str:

@@ -5,13 +5,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scrapy_freshness.insight.human import count, duration, rate, relative, share
+from scrapy_freshness.insight.spending import Spending
 
 #: Shares of the pages that have never been fetched, or are due, from which on a crawl is behind.
 _MANY_NEW, _MANY_DUE = 0.05, 0.1
 #: Share of the budget that is spent if nothing holds the crawl up.
-_SPENT = 0.5
+_SPENT = 0.9
 #: A crawl that has run for less has not shown yet what it spends, seconds.
-_WARM_UP = 600.0
+_WARM_UP = 120.0
+#: Freshness from which on nobody would say that a copy is out of date.
+_FRESH = 0.8
+#: How much less fresh than visiting in turn a copy may be by chance.
+_TIE = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +30,13 @@ class Standing:
     pages: int  #: that are known, sitemaps and feeds left out
     never_fetched: int
     due: int  #: copies that are worth a visit now
+    due_hosts: int  #: hosts that have them
     freshness: float | None  #: expected, of the copies
-    uniform_freshness: float | None  #: if all pages were visited in turn
-    budget_per_second: float
-    budget_used: float  #: share of the last hour's budget
+    uniform_freshness: float | None  #: if all pages were visited in turn, with as many visits
+    spent: Spending  #: in the last hour
+    delay_seconds: float  #: between two requests to a host at least
     blocked_hosts: int
+    has_threshold: bool  #: pages are visited only if that is worth a threshold, however much is left to spend
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,65 +50,118 @@ class Verdict:
 
 def verdict(crawl: Standing, now: float) -> Verdict:
     """Whether a crawl keeps up."""
-    level, headline, reason = _judged(crawl, now)
-    return Verdict(level=level, headline=headline, sentences=[reason, *_more(crawl)])
+    level, headline, reasons = _judged(crawl, now)
+    return Verdict(level=level, headline=headline, sentences=[*reasons, *_more(crawl)])
+
+
+def is_held_up(spent: Spending) -> bool:
+    """Whether a crawl that has pages to visit makes fewer fetches than its budget allows."""
+    return spent.seconds > _WARM_UP and spent.share < _SPENT
+
+
+def _waits_for_hosts(crawl: Standing) -> bool:
+    """Whether hosts are the reason.
+
+    Without a threshold, pages whose copies are not fresh are always worth what is left of the budget. How
+    many are due at a moment says little: it goes up and down with every batch of visits.
+    """
+    is_stale = crawl.freshness is not None and crawl.freshness < _FRESH and not crawl.has_threshold
+    return is_held_up(crawl.spent) and (is_stale or _is_behind(crawl))
+
+
+def _is_behind(crawl: Standing) -> bool:
+    return crawl.due > _MANY_DUE * crawl.pages
 
 
 def _is_getting_to_know(crawl: Standing) -> bool:
     return crawl.never_fetched > max(_MANY_NEW * crawl.pages, 1)
 
 
-def _judged(crawl: Standing, now: float) -> tuple[str, str, str]:
+def _is_settled(crawl: Standing) -> bool:
+    """Whether it can be compared: what visiting in turn gives in the long run is no measure for a start."""
+    return crawl.is_running and not _is_getting_to_know(crawl) and crawl.freshness is not None
+
+
+def _is_behind_turns(crawl: Standing) -> bool:
+    in_turn = crawl.uniform_freshness
+    return _is_settled(crawl) and in_turn is not None and (crawl.freshness or 0.0) < in_turn - _TIE
+
+
+def _judged(crawl: Standing, now: float) -> tuple[str, str, list[str]]:
     if crawl.pages == 0:
-        return (
-            "busy",
-            "Nothing has been fetched yet",
-            "Known pages appear here as soon as the spider has found them.",
-        )
+        soon = "Known pages appear here as soon as the spider has found them."
+        return "busy", "Nothing has been fetched yet", [soon]
     if not crawl.is_running:
-        since = (
-            f"the last sign of it came {relative(crawl.updated_at, now)}"
-            if crawl.updated_at
-            else "it has never run"
-        )
-        return "bad", "The crawl is not running", f"Nothing is visited, and copies grow old: {since}."
+        sign = f"the last sign of it came {relative(crawl.updated_at, now)}"
+        since = sign if crawl.updated_at else "it has never run"
+        return "bad", "The crawl is not running", [f"Nothing is visited, and copies grow old: {since}."]
     if _is_getting_to_know(crawl):
-        takes = duration(crawl.never_fetched / crawl.budget_per_second)
-        return (
-            "busy",
-            "Still getting to know the site",
-            f"{crawl.never_fetched:,} of {count(crawl.pages, 'known page')} have never been fetched; "
-            f"at this budget that takes at least {takes}.",
+        return "busy", "Still getting to know the site", [_new_pages(crawl), *_too_few_fetches(crawl)]
+    if _waits_for_hosts(crawl):
+        due = (
+            f"{crawl.due:,} of {count(crawl.pages, 'page')} are due now, on {count(crawl.due_hosts, 'host')}."
         )
-    has_run = now - (crawl.started_at or now) > _WARM_UP
-    if has_run and crawl.budget_used < _SPENT and crawl.due > _MANY_DUE * crawl.pages:
-        blocked = f"; {count(crawl.blocked_hosts, 'host')} in back-off" if crawl.blocked_hosts else ""
-        return (
-            "bad",
-            "Something holds the crawl up",
-            f"{count(crawl.due, 'page')} are due, but only {share(crawl.budget_used)} of the budget was "
-            f"spent in the last hour: slow hosts, delays or errors{blocked}.",
-        )
-    if crawl.due > _MANY_DUE * crawl.pages and crawl.due / crawl.budget_per_second > 60:
-        takes = duration(crawl.due / crawl.budget_per_second)
-        return (
-            "busy",
-            "It is catching up",
-            f"{crawl.due:,} of {count(crawl.pages, 'page')} are due; to visit them takes {takes} at this "
-            "budget.",
-        )
+        return "bad", "Its hosts hold the crawl up", [*_too_few_fetches(crawl), due]
+    if _is_behind(crawl) and crawl.due / crawl.spent.budget_per_second > 60:
+        takes = duration(crawl.due / crawl.spent.budget_per_second)
+        due = f"{crawl.due:,} of {count(crawl.pages, 'page')} are due; at this budget, that takes {takes}."
+        return "busy", "It is catching up", [due]
+    if _is_behind_turns(crawl):
+        why = "What other policies would have done with these pages is told under Policies."
+        if crawl.spent.is_since_start:
+            why = "It has to learn first how often pages change: that takes a few visits of each."
+        return "busy", "Visiting page after page in turn would do better", [why]
+    return _judged_by_freshness(crawl)
+
+
+def _judged_by_freshness(crawl: Standing) -> tuple[str, str, list[str]]:
+    """The answer for a crawl that nothing is wrong with."""
+    spent = crawl.spent
+    if spent.seconds > _WARM_UP and spent.share < _SPENT:
+        use = f"No other page is worth a visit yet: {_made(spent)}."
+    else:
+        use = f"It spends {rate(spent.budget_per_second)} where that is worth most."
+    if crawl.freshness is None or crawl.freshness >= _FRESH:
+        return "good", "The crawl is keeping up", [use]
+    larger = "What a larger budget would bring is in the last chart below."
+    return "busy", "Pages change faster than this crawl can follow", [use, larger]
+
+
+def _new_pages(crawl: Standing) -> str:
+    spent = crawl.spent
+    pace = spent.fetches_per_second if is_held_up(spent) and spent.fetches else spent.budget_per_second
     return (
-        "good",
-        "The crawl is keeping up",
-        f"It spends {rate(crawl.budget_per_second)} where that is worth most.",
+        f"{crawl.never_fetched:,} of {count(crawl.pages, 'known page')} have never been fetched; "
+        f"at this pace that takes at least {duration(crawl.never_fetched / pace)}."
     )
+
+
+def _too_few_fetches(crawl: Standing) -> Iterator[str]:
+    """Why the budget is not spent, if so."""
+    if not is_held_up(crawl.spent):
+        return
+    yield f"Only {_made(crawl.spent)}, so a larger budget would not help:"
+    causes = []
+    if crawl.delay_seconds > 0:
+        causes.append(
+            f"DOWNLOAD_DELAY lets each host be asked only once every {duration(crawl.delay_seconds)}"
+        )
+    if crawl.blocked_hosts:
+        causes.append(f"{count(crawl.blocked_hosts, 'host')} in back-off after refusals")
+    if not causes:
+        causes.append("hosts answer slowly, or too few requests may run at once (CONCURRENT_REQUESTS)")
+    yield f"{'; '.join(causes)}."
+
+
+def _made(spent: Spending) -> str:
+    """The fetches that were made, of those that the budget allows."""
+    return f"{share(spent.share)} of the budget of {rate(spent.budget_per_second)} was spent {spent.when}"
 
 
 def _more(crawl: Standing) -> Iterator[str]:
     if crawl.freshness is None:
         return
     yield f"A copy is still current with a probability of {share(crawl.freshness)}, by importance."
-    # What visiting in turn gives in the long run is no measure for a crawl that has just begun, or has ended.
-    is_settled = crawl.is_running and not _is_getting_to_know(crawl)
-    if is_settled and crawl.uniform_freshness is not None and not math.isnan(crawl.uniform_freshness):
-        yield f"Visiting every page in turn at the same budget would give {share(crawl.uniform_freshness)}."
+    in_turn = crawl.uniform_freshness
+    if _is_settled(crawl) and in_turn is not None and not math.isnan(in_turn):
+        yield f"Visiting page after page in turn, with as many visits, would give {share(in_turn)}."

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from math import sqrt
 
-from scrapy_freshness.model import SignalSource
-from scrapy_freshness.planning.signal_trust import Share, SourceTrust, signal_trust
+from scrapy_freshness.planning.signal_trust import Share, SourceTrust
 
 #: Standard deviations on either side of a 90 % interval.
 _DEVIATIONS = 1.645
@@ -22,12 +21,8 @@ NOT_LEARNED: Mapping[str, float | None] = dict.fromkeys(
 )
 
 
-def learned_quality(groups: Mapping[str, bytes]) -> dict[tuple[str, SignalSource], dict[str, float | None]]:
-    """Precision and recall by host and source, of sources that were heard, by the names of `NOT_LEARNED`."""
-    return {(trust.host, trust.source): _columns(trust) for trust in signal_trust(groups)}
-
-
-def _columns(trust: SourceTrust) -> dict[str, float | None]:
+def learned_columns(trust: SourceTrust) -> dict[str, float | None]:
+    """Precision and recall of a source, by the names of `NOT_LEARNED`."""
     return {
         **_ends("precision", trust.precision),
         **_ends("recall", trust.recall),

@@ -5,7 +5,7 @@ the database has now.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.config import Config
+from scrapy_freshness.estimation.sibling_pace import SiblingPaces
 from scrapy_freshness.model import PageColumns, PageKind, PageStatus, WaitingSignals
+from scrapy_freshness.pacing.budget import price_for_rate
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import UNKNOWN_PAGE
 from scrapy_freshness.planning.policy import Policy, PolicyOptions, policy_named
 from scrapy_freshness.planning.price import long_run_price
+from scrapy_freshness.planning.siblings import restore_paces
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.storage.page_reports import PageFilter, count_pages
 from scrapy_freshness.storage.store import Store
@@ -42,6 +45,7 @@ class Terms:
     prior: Mapping[str, float]  #: what is believed of pages that were not visited yet
     blocked_until: Mapping[str, float]  #: of hosts
     usual_wait: float = 1.0  #: seconds in which as many pages are visited as are known
+    groups: Mapping[str, bytes] = field(default_factory=dict, repr=False)  #: what was learned of groups
     waiting: WaitingSignals | None = None  #: signals that no visit has answered; None if nobody listens
 
     @classmethod
@@ -50,7 +54,8 @@ class Terms:
         state = store.load_state(spider)
         policy = policy_named(state.policy if state else config.policy, PolicyOptions.of(config))
         learner = learner_of(policy, config)
-        learner.restore(store.load_groups(spider))
+        groups = store.load_groups(spider)
+        learner.restore(groups)
         budget = state.budget_per_second if state else config.budget_per_second
         terms = cls(
             policy=policy,
@@ -60,6 +65,7 @@ class Terms:
             prior=learner.prior(UNKNOWN_PAGE),
             blocked_until={host.host: host.blocked_until for host in store.load_hosts()},
             usual_wait=max(count_pages(store, PageFilter(spider=spider)), 1) / budget,
+            groups=groups,
             waiting=store.load_waiting_signals(spider) if "signals" in policy.model.needs else None,
         )
         if terms.price <= 0:
@@ -78,6 +84,8 @@ class Outlook:
         self._table = PageTable(terms.policy.model.needs)
         self._table.load(columns, now, terms.prior)
         self._table.usual_wait, self._table.usual_value = terms.usual_wait, terms.price
+        if "pace" in terms.policy.model.needs:
+            restore_paces(self._table, SiblingPaces(), terms.groups)
         if terms.waiting is not None:
             self._hear(terms.waiting)
         self._model = WithPins(WithPolls(terms.policy.model))
@@ -114,6 +122,25 @@ class Outlook:
     def competing_values(self) -> FloatArray:
         """Values of the pages that compete for visits: new ones, and those that have a copy."""
         return self._values[np.isin(self._columns.status, (PageStatus.NEW, PageStatus.ACTIVE))]
+
+    def worth_more_on(self, host: str, value: float) -> int:
+        """How many pages of a host compete for visits now and are worth more than a value."""
+        columns = self._columns
+        if host not in columns.hosts:
+            return 0
+        competes = np.isin(columns.status, (PageStatus.NEW, PageStatus.ACTIVE)) & (
+            columns.not_before <= self._now
+        )
+        competes &= columns.host == columns.hosts.index(host)
+        return int(np.count_nonzero(self._values[competes] > value))
+
+    def price_on(self, host: str, visits_per_second: float) -> float:
+        """The price at which so many visits are spent on the copies of a host in the long run."""
+        if host not in self._columns.hosts:
+            return self._terms.price
+        rows = np.flatnonzero(self.has_copy & (self._columns.host == self._columns.hosts.index(host)))
+        least = self._terms.min_interval
+        return price_for_rate(self._model, self._beliefs.at(rows), visits_per_second, min_interval=least)
 
     def freshness(self) -> FloatArray:
         """Expected freshness of each page's copy now; 0 where there is none."""

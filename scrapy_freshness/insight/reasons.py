@@ -64,6 +64,9 @@ class Case:
     host: str
     host_blocked_until: float
     host_failures: int
+    host_rivals: int  #: pages of its host that are worth more now
+    delay_seconds: float  #: between two requests to a host at least
+    is_held_up: bool  #: fewer fetches are made than the budget allows: pages wait for their hosts
     host_audits: int
     host_false_not_modified: int
     host_is_honest: bool
@@ -105,13 +108,32 @@ def answer(case: Case, now: float) -> str:
     if case.failures and max(case.next_visit_at, now) <= case.not_before:
         after = count(case.failures, "failure")
         return f"It waits after {after}; the next try is {relative(case.not_before, now)}."
-    if case.status == "active" and not case.is_ever_visited:
+    if case.status == "active" and not case.is_ever_visited and not case.is_held_up:
         return "It is not visited: at this budget, no visit pays."
-    if case.next_visit_at > now:
+    if math.inf > case.next_visit_at > now:
         return f"It is not due yet; the next visit is expected {relative(case.next_visit_at, now)}."
-    if case.is_outbid:
-        return "It waits: visits of other pages are worth more."
-    return "It is due, and waits for its turn."
+    due = "It waits" if case.is_outbid or not case.is_ever_visited else "It is due, and waits"
+    if case.is_held_up:
+        return f"{due} for its host, {_what_host_does(case)}."
+    if case.rank is not None and case.rank > 1:
+        return f"{due} for its turn: {count(case.rank - 1, 'other page')} first."
+    return f"{due} for its turn, which is next."
+
+
+def _what_host_does(case: Case) -> str:
+    """What keeps a host from taking the page at once, though the budget would allow it."""
+    if case.delay_seconds > 0:
+        often = f"once every {duration(case.delay_seconds)}"
+        return f"which is asked only {often} (DOWNLOAD_DELAY); {_rivals(case)}"
+    return f"which answers slowly or takes no more requests at once; {_rivals(case)}"
+
+
+def _rivals(case: Case) -> str:
+    if case.host_rivals == 0:
+        return "none of its other pages is worth more"
+    if case.host_rivals == 1:
+        return "one of its pages is worth more"
+    return f"{case.host_rivals:,} of its pages are worth more"
 
 
 def sentences(case: Case, now: float) -> list[str]:
@@ -155,7 +177,8 @@ def _beliefs(case: Case, now: float) -> Iterator[str]:
             f"{every(case.change_rate)} is assumed."
         )
     else:
-        low, high = 1 / case.change_rate_high, 1 / case.change_rate_low
+        low = 1 / max(case.change_rate_high, case.change_rate)
+        high = 1 / min(case.change_rate_low, case.change_rate)  # signals may say so
         rough = ", still a rough guess" if high / low > _ROUGH else ""
         yield (
             f"It changes about {every(case.change_rate)} (90 % interval: {span(low, high)}{rough}), "
@@ -176,14 +199,18 @@ def _pin(case: Case) -> Iterator[str]:
 
 
 def _worth(case: Case) -> Iterator[str]:
-    if case.rank is None or case.pinned_seconds is not None:
+    if case.rank is None or case.pinned_seconds is not None or case.was_never_sent:
         return
     missing = "not enough yet" if case.is_ever_visited else "not enough"
+    place = " on its host" if case.is_held_up else ""
     enough = "enough" if case.value >= case.price else missing
     yield (
-        f"A visit now is worth {number(case.value)}, and the price of a visit is {number(case.price)}: "
-        f"{enough}."
+        f"A visit now is worth {number(case.value)}, and the price of a visit{place} is "
+        f"{number(case.price)}: {enough}."
     )
+    if case.is_held_up:
+        yield f"Its host takes fewer visits than the budget allows; {_rivals(case)}."
+        return
     ahead = "No page is" if case.rank == 1 else f"{case.rank - 1:,} of {case.ranked_pages:,} pages are"
     yield f"{ahead} worth more."
 
@@ -217,7 +244,12 @@ def _failed(case: Case, now: float) -> str:
 def _next_visit(case: Case, now: float) -> Iterator[str]:
     if case.status == "suspended":
         return
-    if case.status == "active" and not case.is_ever_visited and case.is_source:
+    if case.status == "active" and not case.is_ever_visited and case.is_held_up:
+        yield (
+            f"It changes so often that a visit is worth at most {number(case.highest_value)}, however old "
+            "the copy: it is visited when its host has room and nothing better."
+        )
+    elif case.status == "active" and not case.is_ever_visited and case.is_source:
         yield (
             f"At this price it is never polled: a poll is worth at most {number(case.highest_value)}, "
             "however long ago the last one was."
@@ -232,7 +264,8 @@ def _next_visit(case: Case, now: float) -> Iterator[str]:
     elif case.is_outbid:
         yield "It is visited as soon as other visits are not worth more."
     elif case.is_running:
-        yield f"It is due, and visited as soon as the budget and its host have room{_rhythm(case)}."
+        room = "its host has" if case.is_held_up else "the budget and its host have"
+        yield f"It is due, and visited as soon as {room} room{_rhythm(case)}."
     else:
         yield f"It is due{_rhythm(case)}."
     if not case.is_running:

@@ -23,6 +23,17 @@ def row_of(page: PageReport | PageRecord, spider: str) -> Row:
     return row | {"spider": spider, "status": page.status.name.lower(), "kind": page.kind.name.lower()}
 
 
+def is_assumed(row: Mapping[str, Any]) -> bool:
+    """Whether the change rate of a page is what was assumed of it: no two versions have been compared.
+
+    >>> is_assumed({"changes": 0, "last_visit_at": 5.0, "last_change_at": 5.0})  # its first copy
+    True
+    >>> is_assumed({"changes": 0, "last_visit_at": 9.0, "last_change_at": 5.0})
+    False
+    """
+    return not row["changes"] and row["last_visit_at"] == row["last_change_at"]
+
+
 def assess(store: Store, rows: Sequence[Row], terms_of: Callable[[str], Terms], now: float) -> None:
     """Add to each page what its spider's policy thinks of it: value, freshness and next visit."""
     beliefs = page_beliefs(store, [row["page_id"] for row in rows])

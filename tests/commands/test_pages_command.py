@@ -1,6 +1,7 @@
 """`scrapy freshness pages`."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from answering import Answer
@@ -117,6 +118,15 @@ def test_a_narrow_terminal_gets_two_lines_a_page(freshness: Run, monkeypatch: py
         SLOW,
         "  active · page · 2 h ago · every 30 h (15 h–2.5 d) · 12/3 · 230 · in 4.2 h",
     ]
+
+
+def test_a_rate_that_nothing_was_compared_for_is_called_assumed(freshness: Run, web_url: str) -> None:
+    with Store.open(web_url) as store:
+        (record,) = [each for each in news_pages() if each.url == SLOW]
+        first = replace(record, visits=1, changes=0, last_change_at=record.last_visit_at)
+        store.save("news", Batch(pages=[first]))
+
+    assert "every 30 h, assumed" in freshness("pages", "--url", "slow").out
 
 
 def test_the_window_is_told(freshness: Run) -> None:

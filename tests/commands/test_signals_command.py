@@ -58,7 +58,17 @@ def test_sources_are_listed_with_what_they_brought(freshness: Run, web_url: str)
     with_sitemap(web_url)
     out = freshness("signals").out
 
-    for expected in (SITEMAP, "robots", "usable", "60 s ago", "41", "120", "96", "2.12", "4 polls"):
+    for expected in (
+        SITEMAP,
+        "robots",
+        "too early to tell",
+        "60 s ago",
+        "41",
+        "120",
+        "96",
+        "2.12",
+        "4 polls",
+    ):
         assert expected in out
 
 
@@ -88,6 +98,30 @@ def test_one_host_can_be_chosen(freshness: Run, web_url: str) -> None:
     answer = freshness("signals", "--host", "b.example", "--json").json
 
     assert (answer["sources"], answer["quality"]) == ([], [])
+
+
+@pytest.mark.parametrize("command", ["signals", "sources"])
+def test_a_host_that_nobody_has_met_is_an_error(freshness: Run, web_url: str, command: str) -> None:
+    answer = freshness(command, "--host", "nosuch")
+
+    assert answer.exit_code == 1
+    assert answer.err == "scrapy freshness: no host nosuch is known\n"
+    assert "No sitemap or feed of b.example is known" in freshness("signals", "--host", "b.example").out
+
+
+def test_a_narrow_terminal_gets_two_lines_a_source(
+    freshness: Run, web_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_sitemap(web_url)
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = freshness("signals").out.splitlines()
+
+    assert lines[:3] == [
+        "kind · found · last poll · polls · entries · new · signals · worth · dates",
+        SITEMAP,
+        "  sitemap · robots · 60 s ago · 41 · 120 · 7 · 96 · 2.12 · too early to tell",
+    ]
+    assert max(map(len, lines)) <= 80
 
 
 def test_an_empty_database_says_so(freshness: Run, sqlite_url: str) -> None:

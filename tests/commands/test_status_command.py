@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from answering import Answer
@@ -41,6 +42,21 @@ def test_the_last_minute_is_put_together_from_two_minutes_of_the_clock(freshness
     assert news["fetches"]["hour"] == {"page": 50, "robots": 2}
     assert news["budget_used"]["minute"] == pytest.approx(30 / 60)
     assert news["budget_used"]["hour"] == pytest.approx(52 / 3570)
+
+
+def test_of_the_budget_is_since_the_start_of_the_crawl_as_in_the_dashboard(
+    freshness: Run, web_url: str
+) -> None:
+    with Store.open(web_url) as store:
+        state = store.load_state("news")
+        assert state is not None
+        store.save("news", Batch(state=replace(state, started_at=NOW - 45)))
+
+    news = freshness("status", "--json", "--spider", "news").json["spiders"][0]
+
+    # The two minutes of the clock in which the crawl has run have 50 fetches.
+    assert news["budget_used"]["hour"] == news["budget_used"]["day"] == pytest.approx(50 / 45)
+    assert "Of the budget: since the crawl started 45 s ago." in freshness("status").out
 
 
 def test_visits_are_counted_by_outcome(freshness: Run) -> None:

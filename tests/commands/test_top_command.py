@@ -50,7 +50,7 @@ def test_one_look_tells_all(freshness: Run, database_url: str) -> None:
 
     assert "news: not running, wrote 5 s ago" in out
     assert "of 1/s: 0.5 fetches a second" in out  # 10 fetches in this half minute, 20 in the other
-    assert "50 % expected, 40 % if all pages were visited in turn" in out
+    assert "50 % expected, 40 % page by page in turn" in out
     assert "50 % to 50.2 %" in out
     assert "1 new, 8 active, 1 gone, 1 suspended, 1 moved" in out
     assert "1 host in back-off: paused.example (in 3 min)" in out

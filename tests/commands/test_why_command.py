@@ -1,6 +1,7 @@
 """`scrapy freshness why URL`."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,8 +20,10 @@ from small_web import (
     SLOW,
     SUSPENDED,
     WAITING,
+    news_pages,
 )
 
+from scrapy_freshness.model import Batch, Outcome, VisitRecord
 from scrapy_freshness.storage.store import Store
 
 Run = Callable[..., Answer]
@@ -68,7 +71,7 @@ def test_a_page_above_the_price_is_due(why: Run, web_url: str) -> None:
         store.lock("news")
         page = why(OLD)
 
-    assert "It is due, and visited as soon as the budget and its host have room" in words(page)
+    assert "It is due, and visited as soon as its host has room" in words(page)
     assert "not running" not in words(page)
 
 
@@ -151,3 +154,27 @@ def test_the_policy_in_force_decides(freshness: Run) -> None:
 
     assert [page["policy"] for page in pages] == ["greedy", "uniform"]
     assert pages[1]["value"] == pytest.approx(60.0)
+
+
+def test_on_a_crawl_that_its_hosts_hold_up_pages_compete_on_their_host(why: Run, web_url: str) -> None:
+    """The budget is not spent: what the host takes decides, not the price that all pages would have."""
+    with Store.open(web_url) as store:
+        state = store.load_state("news")
+        assert state is not None
+        store.save("news", Batch(state=replace(state, delay_seconds=1.0)))
+        assert "At this price it is never visited" in words(why(FAST))
+        store.lock("news")
+        (fast,) = [page for page in news_pages() if page.url == FAST]
+        visits = [
+            VisitRecord(page_id=fast.page_id, at=NOW - second, outcome=Outcome.UNCHANGED)
+            for second in range(1, 100)
+        ]
+        store.save("news", Batch(visits=visits))
+        page = why(FAST)
+
+    assert page["is_held_up"]
+    assert page["delay_seconds"] == 1.0
+    assert page["interval_seconds"] < 3600
+    assert "the price of a visit on its host is" in words(page)
+    assert "Its host takes fewer visits than the budget allows" in words(page)
+    assert page["more_often"] is None

@@ -18,9 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import scrapy.crawler
+from scrapy.core.engine import ExecutionEngine
 from scrapy.utils.spider import iter_spider_classes
 
 from scrapy_freshness.storage.store import Store
+
+#: Longer than anything takes on the busiest machine; nothing is to depend on it.
+PATIENCE_SECONDS = 300.0
 
 FOLLOW = """
 import scrapy
@@ -38,6 +42,20 @@ class FollowSpider(scrapy.Spider):
         if hasattr(response, "css"):
             yield from response.follow_all(css="a", callback=self.parse)
 """
+
+#: Writes on every request when it was handed to the downloader: at a busy server requests arrive late, and
+#: then many at once.
+STAMPING = (
+    """
+import time
+
+class Stamp:
+    def process_request(self, request):
+        request.headers["X-Sent-At"] = repr(time.time())
+"""
+    + FOLLOW
+)
+STAMPED = {"DOWNLOADER_MIDDLEWARES": {"spider_of_test.Stamp": 1000}}
 
 _BASE_SETTINGS = {
     "ADDONS": {"scrapy_freshness.Addon": 500},
@@ -90,6 +108,8 @@ def _run(options: Mapping[str, Any]) -> None:
     module = importlib.util.module_from_spec(spec)
     sys.modules["spider_of_test"] = module
     spec.loader.exec_module(module)
+    if options["settings"].get("FRESHNESS_STOP_WHEN") == "idle":
+        ExecutionEngine._SLOT_HEARTBEAT_INTERVAL = 0.5  # how often Scrapy looks whether there is nothing left
     process = getattr(scrapy.crawler, options["process_class"])(options["settings"])
     crawler = process.create_crawler(list(iter_spider_classes(module))[-1])
 
@@ -121,6 +141,11 @@ class Crawled:
         return Store.open_readonly(self.database_url)
 
 
+def logged(folder: Path, text: str, count: int = 1) -> Callable[[], bool]:
+    """A condition: the crawl in *folder* has logged something so often, or more."""
+    return lambda: (folder / "log.txt").read_text(errors="replace").count(text) >= count
+
+
 class RunningCrawl:
     """A crawl in a process of its own."""
 
@@ -138,7 +163,7 @@ class RunningCrawl:
     def is_running(self) -> bool:
         return self.process.is_alive()
 
-    def wait(self, timeout: float = 60) -> Crawled:
+    def wait(self, timeout: float = PATIENCE_SECONDS) -> Crawled:
         """Wait for its end; a crawl that does not end is a failure, with its log."""
         self.process.join(timeout)
         if self.is_running:
@@ -156,7 +181,7 @@ class RunningCrawl:
         """One Ctrl-C."""
         os.kill(self.pid, signal.SIGINT)
 
-    def wait_until(self, condition: Callable[[], bool], timeout: float = 30) -> None:
+    def wait_until(self, condition: Callable[[], bool], timeout: float = PATIENCE_SECONDS) -> None:
         """Wait for something to become true while the crawl runs."""
         deadline = time.monotonic() + timeout
         while not condition():
@@ -214,15 +239,18 @@ def start_crawl(
     return RunningCrawl(process, folder, all_settings["FRESHNESS_DATABASE_URL"])
 
 
-def crawl(folder: Path, *start_urls: str, seconds: float | None = None, **options: Any) -> Crawled:
-    """Crawl to the end: once over everything that is due, or continuously for some seconds.
+def crawl(folder: Path, *start_urls: str, until: Callable[[], bool] | None = None, **options: Any) -> Crawled:
+    """Crawl to the end: once over everything that is due, or continuously until something is true.
 
-    On a machine with more to do than it can, seconds are longer.
+    By what it has done and never by the clock: how far a crawl gets in a second is the machine's affair. The
+    end is one Ctrl-C, so visits that are under way are finished; only a redirect or a retry that has not
+    been sent is left to the next crawl.
     """
     settings = dict(options.pop("settings", None) or {})
-    if seconds is None:
+    if until is None:
         settings.setdefault("FRESHNESS_STOP_WHEN", "idle")
-    else:
-        burden = os.getloadavg()[0] / (os.cpu_count() or 1)
-        settings["CLOSESPIDER_TIMEOUT"] = seconds = seconds * min(max(burden, 1.0), 4.0)
-    return start_crawl(folder, *start_urls, settings=settings, **options).wait(60 + (seconds or 0))
+    running = start_crawl(folder, *start_urls, settings=settings, **options)
+    if until is not None:
+        running.wait_until(until)
+        running.interrupt()
+    return running.wait()

@@ -65,7 +65,7 @@ class PingedCrawl:
         self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> tuple[int, str]:
         """Send a request and return status and text of the answer."""
-        connection = http.client.HTTPConnection(*self.address, timeout=20)
+        connection = http.client.HTTPConnection(*self.address, timeout=60)
         try:
             connection.request(method, path, body or None, dict(headers or {}))
             answer = connection.getresponse()
@@ -83,7 +83,7 @@ class PingedCrawl:
 
     def raw(self, data: bytes, *, wait: bool = True) -> bytes:
         """Send bytes and return all that comes back until the connection ends."""
-        with socket.create_connection(self.address, timeout=20) as sock:
+        with socket.create_connection(self.address, timeout=60) as sock:
             sock.sendall(data)
             received = b""
             while wait and (piece := sock.recv(65_536)):

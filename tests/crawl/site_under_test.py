@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -81,6 +82,17 @@ class Site:
         """Requests for a path, in order."""
         address = None if host is None else self._addresses[host]
         return [each for each in self.log if each.path == path and address in (None, each.host)]
+
+    def seen(self, counts: Mapping[str, int]) -> Callable[[], bool]:
+        """A condition: each path (as in ``pages``, also of one host) was asked for so often, or more."""
+
+        def is_true() -> bool:
+            paths = Counter(each.path for each in self.log) + Counter(
+                f"{each.host}{each.path}" for each in self.log
+            )
+            return all(paths[path] >= count for path, count in counts.items())
+
+        return is_true
 
     def answer(self, host: str, method: str, path: str, headers: Mapping[str, str]) -> Answer:
         with self._lock:

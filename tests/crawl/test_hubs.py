@@ -112,11 +112,11 @@ def test_hubs_are_found_and_their_new_pages_reach_the_spider(site: Site, tmp_pat
     news = News(site)
     settings = {**SETTINGS, "ROBOTSTXT_OBEY": True}
     running = start_crawl(tmp_path, site.url("/start"), spider=HOOK, settings=settings)
-    running.wait_until(polled(site, 7), timeout=90)
+    running.wait_until(polled(site, 7))
     running.kill()
     killed_at = time.time()
     running = start_crawl(tmp_path, site.url("/start"), spider=HOOK, settings=settings)
-    running.wait_until(polled(site, len(site.asked("/news")) + 4), timeout=90)
+    running.wait_until(polled(site, len(site.asked("/news")) + 4))
     running.interrupt()
     done = running.wait()
 
@@ -145,8 +145,8 @@ def test_what_no_callback_takes_is_kept_until_the_spider_asks_for_it(site: Site,
     news = News(site)
     settings = {**SETTINGS, "FRESHNESS_HUB_PATIENCE": 2, "FRESHNESS_GONE_RECHECK": "1h"}
     running = start_crawl(tmp_path, site.url("/start"), spider=SEVERAL, settings=settings)
-    running.wait_until(polled(site, 5), timeout=90)
-    running.wait_until(lambda: hub_state(running, site.url("/imprint")) is HubState.RETIRED, timeout=90)
+    running.wait_until(polled(site, 5))
+    running.wait_until(lambda: hub_state(running, site.url("/imprint")) is HubState.RETIRED)
     running.interrupt()
     done = running.wait()
 
@@ -187,8 +187,8 @@ def test_a_page_of_the_spider_stays_one_when_it_is_a_hub(site: Site, tmp_path: P
     """The front page has items, and links that the spider follows itself, with its own meta."""
     news = News(site)
     running = start_crawl(tmp_path, site.url("/"), spider=OWN, settings=SETTINGS)
-    running.wait_until(polled(site, 4), timeout=90)
-    running.wait_until(lambda: len(news.asked("/story/")) > 3, timeout=90)
+    running.wait_until(polled(site, 4))
+    running.wait_until(lambda: len(news.asked("/story/")) > 3)
     running.interrupt()
     done = running.wait()
 

@@ -285,11 +285,12 @@ def test_a_flush_keeps_all_visits_that_ended_before_it(history: History) -> None
 
 
 def test_only_visits_of_the_last_flush_interval_are_lost(history: History) -> None:
-    waits = [
-        life.ended_at - life.flushed_at - life.flush_seconds
-        for life in history.lives
-        if life.flushed_at is not None
-    ]
+    waits = []
+    for life in history.lives:
+        if life.flushed_at is not None:
+            # Until its last fetch: when a busy machine gets round to killing it is another matter.
+            last = max(each.at for each in history.site.log if life.began_at <= each.at <= life.ended_at)
+            waits.append(last - life.flushed_at - life.flush_seconds)
     # The machine may be busy with other things now and then.
     assert sorted(waits)[len(waits) // 2] < 0.3
     assert max(waits) < 5

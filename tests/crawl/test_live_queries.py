@@ -66,7 +66,7 @@ def test_searchers_decide_what_is_visited(
     }
 
     running = start_crawl(folder, site.url(), settings=settings)
-    running.wait_until(lambda: len(site.asked("/asked")) >= 30, timeout=90)
+    running.wait_until(lambda: len(site.asked("/asked")) >= 30)
     running.interrupt()
     done = running.wait()
 

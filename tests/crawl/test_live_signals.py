@@ -2,12 +2,13 @@
 
 import sqlite3
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from email.utils import formatdate
 from pathlib import Path
 from time import time
 from typing import Any
 
-from crawling import Crawled, crawl
+from crawling import crawl
 from site_under_test import Answer, Site, html
 
 XML = {"Content-Type": "application/xml"}
@@ -41,8 +42,8 @@ def feed(*urls: str, hub: str = "") -> Answer:
     return Answer(f"<rss version='2.0'><channel>{link}{items}</channel></rss>", headers=XML)
 
 
-def rows(crawled: Crawled, query: str) -> list[Mapping[str, Any]]:
-    connection = sqlite3.connect(crawled.database_url.removeprefix("sqlite:///"))
+def rows(database_url: str, query: str) -> list[Mapping[str, Any]]:
+    connection = sqlite3.connect(database_url.removeprefix("sqlite:///"))
     connection.row_factory = sqlite3.Row
     try:
         return [dict(row) for row in connection.execute(query)]
@@ -63,7 +64,7 @@ def test_a_sitemap_that_robots_txt_names_brings_pages_that_no_link_leads_to(
     assert {item["url"] for item in crawled.items} == {site.url("/"), site.url("/hidden")}
     assert crawled.stat("freshness/fetches/poll") == 1
     assert crawled.stat("freshness/signals/new") == 1
-    (source,) = rows(crawled, "SELECT * FROM v_sources")
+    (source,) = rows(crawled.database_url, "SELECT * FROM v_sources")
     assert (source["found"], source["format"], source["verdict"]) == ("robots", "sitemap", "no_dates")
     assert (source["polls"], source["new_pages"], source["entries"]) == (1, 1, 2)
 
@@ -79,7 +80,7 @@ def test_nested_indexes_and_loops_are_followed_and_come_to_an_end(site: Site, tm
     crawled = crawl(tmp_path, site.url("/"), spider=LONELY, settings=settings)
 
     assert site.url("/deep") in {item["url"] for item in crawled.items}
-    found = {row["url"]: row["found"] for row in rows(crawled, "SELECT * FROM v_sources")}
+    found = {row["url"]: row["found"] for row in rows(crawled.database_url, "SELECT * FROM v_sources")}
     assert sorted(found.values()) == ["index", "index", "setting"]
     assert [len(site.asked(f"/sitemap_{name}.xml")) for name in "abc"] == [1, 1, 1]
 
@@ -93,7 +94,7 @@ def test_a_feed_in_the_head_of_a_page_is_polled_and_its_hub_remembered(site: Sit
     crawled = crawl(tmp_path, site.url("/"), spider=LONELY)
 
     assert site.url("/story") in {item["url"] for item in crawled.items}
-    (source,) = rows(crawled, "SELECT * FROM v_sources")
+    (source,) = rows(crawled.database_url, "SELECT * FROM v_sources")
     assert (source["kind"], source["found"], source["found_on"]) == ("feed", "page", site.url("/"))
     assert (source["hub"], source["topic"]) == ("http://hub.example/", site.url("/feed"))
 
@@ -125,7 +126,7 @@ def test_no_source_is_looked_for_when_signals_are_off(site: Site, tmp_path: Path
     crawled = crawl(tmp_path, site.url("/"), spider=LONELY, settings=settings)
 
     assert not site.asked("/map.xml")
-    assert rows(crawled, "SELECT * FROM v_sources") == []
+    assert rows(crawled.database_url, "SELECT * FROM v_sources") == []
 
 
 def test_forbidden_sources_are_not_polled(site: Site, tmp_path: Path) -> None:
@@ -165,10 +166,16 @@ def test_a_date_that_moves_is_a_signal_that_the_next_visit_answers(site: Site, t
         "FRESHNESS_SIGNAL_SOURCES": [site.url("/sitemap.xml")],
         "FRESHNESS_BUDGET": "20/s",
     }
-    crawled = crawl(tmp_path, site.url("/"), seconds=6, settings=settings)
 
-    assert len(site.asked("/sitemap.xml")) > 1
-    signals = rows(crawled, "SELECT * FROM v_signals")
+    def is_answered() -> bool:
+        if len(site.asked("/sitemap.xml")) < 2:
+            return False
+        return bool(rows(database_url, "SELECT * FROM v_signals WHERE changed"))
+
+    database_url = f"sqlite:///{tmp_path / 'freshness.db'}"
+    crawl(tmp_path, site.url("/"), until=is_answered, settings=settings)
+
+    signals = rows(database_url, "SELECT * FROM v_signals")
     assert signals
     assert {row["source"] for row in signals} == {"sitemap"}
     assert {row["told_by"] for row in signals} == {site.url("/sitemap.xml")}
@@ -188,8 +195,9 @@ def test_an_unchanged_sitemap_is_asked_for_with_its_validator(site: Site, tmp_pa
         return Answer(answer.body, headers={**XML, "ETag": '"v1"'})
 
     site.pages["/sitemap.xml"] = conditional
-    settings = {"FRESHNESS_SIGNAL_SOURCES": [site.url("/sitemap.xml")], "FRESHNESS_BUDGET": "10/s"}
-    crawled = crawl(tmp_path, site.url("/"), spider=LONELY, seconds=3, settings=settings)
+    settings = {"FRESHNESS_SIGNAL_SOURCES": [site.url("/sitemap.xml")], "FRESHNESS_AUDIT_SHARE": 0}
+    enough = site.seen({"/sitemap.xml": 3})
+    crawled = crawl(tmp_path, site.url("/"), spider=LONELY, until=enough, settings=settings)
 
     asked = [each.status for each in site.asked("/sitemap.xml")]
     assert asked[0] == 200
@@ -272,7 +280,7 @@ def test_a_source_does_not_speak_for_other_hosts(site: Site, tmp_path: Path) -> 
 
     crawled = crawl(tmp_path, site.url("/"), spider=LONELY, settings=settings)
 
-    urls = {row["url"] for row in rows(crawled, "SELECT url FROM page")}
+    urls = {row["url"] for row in rows(crawled.database_url, "SELECT url FROM page")}
     assert site.url("/mine") in urls
     assert not any("127.0.0.99" in url for url in urls)
 
@@ -298,7 +306,9 @@ def test_a_page_that_the_spider_asks_for_is_shown_to_it_although_it_was_polled(
     crawled = crawl(tmp_path, site.url("/"), spider=spider)
 
     assert len(crawled.items_of(site.url("/feed"))) == 1
-    assert rows(crawled, "SELECT kind FROM v_pages WHERE url LIKE '%/feed'") == [{"kind": "page"}]
+    assert rows(crawled.database_url, "SELECT kind FROM v_pages WHERE url LIKE '%/feed'") == [
+        {"kind": "page"}
+    ]
 
 
 def test_what_was_said_is_remembered_by_the_next_run(site: Site, tmp_path: Path) -> None:
@@ -311,7 +321,7 @@ def test_what_was_said_is_remembered_by_the_next_run(site: Site, tmp_path: Path)
     site.pages["/sitemap.xml"] = sitemap(site.url("/a"), site.url("/b"))
     site.pages["/b"] = html(text="b")
     more = {**settings, "FRESHNESS_GONE_RECHECK": "0.1s", "FRESHNESS_BUDGET": "20/s"}
-    second = crawl(tmp_path, site.url("/"), spider=LONELY, seconds=2, settings=more)
+    second = crawl(tmp_path, site.url("/"), spider=LONELY, until=site.seen({"/b": 1}), settings=more)
 
     assert first.stat("freshness/signals/new") == 1
     assert second.stat("freshness/signals/new") == 1
@@ -325,9 +335,44 @@ def test_sources_that_are_not_wanted_any_more_are_not_polled(site: Site, tmp_pat
     eager = {"FRESHNESS_GONE_RECHECK": "0.1s", "FRESHNESS_BUDGET": "20/s"}
     crawl(tmp_path, site.url("/"), spider=LONELY, settings=source)
 
-    crawl(tmp_path, site.url("/"), spider=LONELY, seconds=1, settings={**eager, "FRESHNESS_SIGNALS": False})
+    more = site.seen({"/": 6})
+    crawl(tmp_path, site.url("/"), spider=LONELY, until=more, settings={**eager, "FRESHNESS_SIGNALS": False})
     assert len(site.asked("/sitemap.xml")) == 1
 
     denied = {**eager, "FRESHNESS_SIGNAL_SOURCES_DENY": ["sitemap"]}
-    crawl(tmp_path, site.url("/"), spider=LONELY, seconds=1, settings=denied)
+    still_more = site.seen({"/": len(site.asked("/")) + 5})
+    crawl(tmp_path, site.url("/"), spider=LONELY, until=still_more, settings=denied)
     assert len(site.asked("/sitemap.xml")) == 1
+
+
+def test_dates_that_stand_still_are_not_always_now(site: Site, tmp_path: Path) -> None:
+    """A site that was made a moment ago is honest if its dates stay; one poll does not tell."""
+    made = int(time()) - 60
+    urls = [site.url(f"/{number}") for number in range(12)]
+    stamps = [formatted(made + number) for number in range(12)]
+    entries = "".join(
+        f"<url><loc>{url}</loc><lastmod>{stamp}</lastmod></url>"
+        for url, stamp in zip(urls, stamps, strict=True)
+    )
+    site.pages |= {f"/{number}": html(text=f"page {number}") for number in range(12)}
+    site.pages["/"] = html(text="home")
+    site.pages["/map.xml"] = Answer(f"<urlset>{entries}</urlset>", headers=XML)
+    settings = {"FRESHNESS_SIGNAL_SOURCES": [site.url("/map.xml")]}
+
+    once = crawl(tmp_path / "once", site.url("/"), spider=LONELY, settings=settings)
+    assert [each["verdict"] for each in rows(once.database_url, "SELECT * FROM v_sources")] == ["early"]
+    often = crawl(
+        tmp_path / "often",
+        site.url("/"),
+        spider=LONELY,
+        until=site.seen({"/map.xml": 5}),
+        settings={**settings, "FRESHNESS_GONE_RECHECK": "1s", "FRESHNESS_GONE_RECHECK_MAX": "1s"},
+    )
+
+    (source,) = rows(often.database_url, "SELECT * FROM v_sources")
+    assert source["polls"] > 1
+    assert source["verdict"] == "usable"
+
+
+def formatted(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()

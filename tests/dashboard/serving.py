@@ -2,6 +2,7 @@
 
 import faulthandler
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +38,6 @@ def served(
             server.should_exit = True
             thread.join(30)
             if thread.is_alive():
-                faulthandler.dump_traceback()  # what it waits for
+                faulthandler.dump_traceback(sys.__stderr__)  # what it waits for
                 server.force_exit = True
                 thread.join(20)

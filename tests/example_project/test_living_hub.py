@@ -69,7 +69,7 @@ def ask(hub: WebSubHub, listener: Listener, mode: str = "subscribe", **fields: s
 
 
 def wait_for(hub: WebSubHub, count: int) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while len(hub.subscribers(TOPIC)) != count:
         assert time.monotonic() < deadline
         time.sleep(0.01)

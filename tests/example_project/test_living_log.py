@@ -82,7 +82,7 @@ def test_the_command_prints_its_roots_logs_and_stops_on_a_signal(example_project
         with urlopen(f"{roots[0]}articles/1") as response:
             page = response.read()
         process.send_signal(number)
-        output, errors = process.communicate(timeout=20)
+        output, errors = process.communicate(timeout=60)
 
     assert process.returncode == 0
     assert (output, errors) == ("", "")
@@ -106,7 +106,7 @@ def test_the_command_prints_its_roots_logs_and_stops_on_a_signal(example_project
 )
 def test_the_command_refuses_what_it_cannot_do(example_project, options, code, message):
     with command(example_project, *options) as process:
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=60)
 
     assert process.returncode == code
     assert message in errors.splitlines()[-1]
@@ -114,7 +114,7 @@ def test_the_command_refuses_what_it_cannot_do(example_project, options, code, m
 
 def test_the_command_stops_by_itself_when_told_how_long_to_run(example_project):
     with command(example_project, "--port", "0", "--hosts", "1", "--seconds", "0.1") as process:
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=60)
 
     assert process.returncode == 0
     assert output.startswith("http://127.0.0.2:")

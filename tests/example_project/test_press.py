@@ -144,7 +144,7 @@ def test_the_log_of_requests_over_sockets_tells_what_was_fetched():
         connections = {}
         for url in site.world.hubs:
             address, _, path = url.removeprefix("http://").partition("/")
-            connection = connections.setdefault(address, HTTPConnection(address, timeout=10))
+            connection = connections.setdefault(address, HTTPConnection(address, timeout=60))
             connection.request("GET", f"/{path}")
             body = connection.getresponse().read().decode()
             for number in STORY.findall(body):

@@ -41,6 +41,9 @@ def case(**fields: Any) -> Case:
         "host": "a.example",
         "host_blocked_until": 0.0,
         "host_failures": 0,
+        "host_rivals": 0,
+        "delay_seconds": 0.0,
+        "is_held_up": False,
         "host_audits": 0,
         "host_false_not_modified": 0,
         "host_is_honest": True,
@@ -56,10 +59,47 @@ def case(**fields: Any) -> Case:
     ("fields", "told"),
     [
         ({}, "It is not due yet; the next visit is expected in 60 min."),
-        ({"next_visit_at": NOW - 1}, "It is due, and waits for its turn."),
+        (
+            {"next_visit_at": NOW - 1},
+            "It is due, and waits for its turn: 19 other pages first.",
+        ),
+        (
+            {
+                "interval_seconds": math.inf,
+                "next_visit_at": math.inf,
+                "is_held_up": True,
+                "delay_seconds": 1.0,
+                "host_rivals": 3,
+            },
+            "It waits for its host, which is asked only once every 1 s (DOWNLOAD_DELAY); "
+            "3 of its pages are worth more.",
+        ),
+        ({"next_visit_at": NOW - 1, "rank": 1}, "It is due, and waits for its turn, which is next."),
+        (
+            {"next_visit_at": NOW - 1, "is_held_up": True, "delay_seconds": 1.0, "host_rivals": 12},
+            "It is due, and waits for its host, which is asked only once every 1 s (DOWNLOAD_DELAY); "
+            "12 of its pages are worth more.",
+        ),
+        (
+            {"next_visit_at": NOW - 1, "is_held_up": True},
+            "It is due, and waits for its host, which answers slowly or takes no more requests at once; "
+            "none of its other pages is worth more.",
+        ),
         (
             {"status": "new", "visits": 0, "next_visit_at": NOW - 1},
-            "It waits: visits of other pages are worth more.",
+            "It waits for its turn: 19 other pages first.",
+        ),
+        (
+            {
+                "status": "new",
+                "visits": 0,
+                "next_visit_at": NOW - 1,
+                "is_held_up": True,
+                "delay_seconds": 1.0,
+                "host_rivals": 1,
+            },
+            "It waits for its host, which is asked only once every 1 s (DOWNLOAD_DELAY); "
+            "one of its pages is worth more.",
         ),
         ({"is_running": False}, "It is not visited: the crawl is not running."),
         (
