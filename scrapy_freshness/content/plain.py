@@ -6,6 +6,7 @@ it takes to read them tag by tag; all others are left to `text.py`.
 """
 
 import re
+import sys
 from html import unescape
 
 import numpy as np
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 
 from scrapy_freshness.content.markup import ATTRIBUTES, COMMENT, NESTING, PERHAPS_HIDDEN, RAW
 
-_PERHAPS_HIDDEN = re.compile(PERHAPS_HIDDEN.encode())
-_NESTING = re.compile(NESTING.encode())
-_UNSEEN = re.compile(rf"<(?:{RAW}|{COMMENT}|[!?][^>]*+>?+)".encode())
+_HIDDEN = b"hidden"
+_PERHAPS_HIDDEN = re.compile(PERHAPS_HIDDEN.encode(), re.IGNORECASE)
+_NESTING = re.compile(NESTING.encode(), re.IGNORECASE)
+_UNSEEN = re.compile(rf"<(?:{RAW}|{COMMENT}|[!?][^>]*+>?+)".encode(), re.IGNORECASE)
 _TAG = re.compile(rf"<(?:/?+[a-zA-Z]{ATTRIBUTES}|/(?![a-zA-Z])[^>]*+)>".encode())
 _OPEN, _CLOSE, _EQUALS, _QUOTE, _APOSTROPHE = b"<>=\"'"
 
@@ -33,6 +35,13 @@ _BEGINS_TAG = np.array([bytes([each]).isalpha() or each == ord("/") for each in 
 _FOLDED = bytes(
     0x20 if each == 0 or chr(each) in "\t\n\v\f\r\x1c\x1d\x1e\x1f" else each for each in range(256)
 )
+#: By code point: whether it is white space.
+_IS_SPACE = np.zeros(sys.maxunicode + 1, np.bool_)
+_IS_SPACE[[each for each in range(0x3001) if chr(each).isspace()]] = True
+_IS_SPACE.flags.writeable = False
+_SPACE = ord(" ")
+#: What makes a capital letter a small one; other characters may become others.
+_SMALL = np.uint8(0x20)
 
 
 def plain_text(html: str) -> str | None:
@@ -44,10 +53,12 @@ def plain_text(html: str) -> str | None:
     (True, True, True)
     """
     source = html.encode("utf-8", "surrogatepass")
-    lower = source.lower()
-    if b"\0" in source or (b"hidden" in lower and _PERHAPS_HIDDEN.search(lower)):
+    if b"\0" in source:
         return None
-    ordinary = _with_ordinary_tags(source, lower)
+    small = np.frombuffer(source, np.uint8) | _SMALL
+    if _HIDDEN in small.tobytes() and _PERHAPS_HIDDEN.search(source):
+        return None
+    ordinary = _with_ordinary_tags(source, small)
     bounds = None if ordinary is None else _tag_bounds(ordinary)
     if ordinary is None or bounds is None:
         return None
@@ -57,22 +68,24 @@ def plain_text(html: str) -> str | None:
         text = unescape(text)
     elif text.isascii():
         return text.rstrip(" ")
-    return " ".join(text.split())
+    return _folded_again(text)
 
 
-def _with_ordinary_tags(source: bytes, lower: bytes) -> bytes | None:
-    """The page with a tag in place of everything that is none; None if it takes a tree."""
-    characters = np.frombuffer(lower, np.uint8)
-    (begins,) = (characters[:-2] == _OPEN).nonzero()
-    begins = begins[_PERHAPS_SPECIAL[characters[begins + 1], characters[begins + 2]]]
+def _with_ordinary_tags(source: bytes, small: NDArray[np.uint8]) -> bytes | None:
+    """The page with a tag in place of everything that is none; None if it takes a tree.
+
+    *small* has its letters as small ones.
+    """
+    (begins,) = (small[:-2] == _OPEN).nonzero()
+    begins = begins[_PERHAPS_SPECIAL[small[begins + 1], small[begins + 2]]]
     parts: list[bytes] = []
     seen = 0
     for begin in begins.tolist():
         if begin < seen:
             continue
-        if _NESTING.match(lower, begin):
+        if _NESTING.match(source, begin):
             return None
-        if found := _UNSEEN.match(lower, begin):
+        if found := _UNSEEN.match(source, begin):
             parts += (source[seen:begin], b"<b>")
             seen = found.end()
     return b"".join((*parts, source[seen:]))
@@ -123,3 +136,15 @@ def _folded(characters: NDArray[np.uint8]) -> bytes:
     is_kept[1:] |= ~is_space[:-1]
     kept: bytes = characters[is_kept].tobytes()
     return kept.translate(_FOLDED)
+
+
+def _folded_again(text: str) -> str:
+    """The same for all white space there is, none at the end: ``" ".join(text.split())`` in half the time."""
+    characters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")
+    is_space = _IS_SPACE.take(characters)
+    is_kept = ~is_space
+    is_kept[1:] |= ~is_space[:-1]
+    characters = np.where(is_space, np.uint32(_SPACE), characters)
+    if not is_kept.all():
+        characters = characters[is_kept]
+    return characters.tobytes().decode("utf-32-le", "surrogatepass").strip(" ")

@@ -126,6 +126,7 @@ class FreshnessDownloaderMiddleware:
     def process_exception(self, request: Request, exception: Exception) -> None:
         """A request ended on its way; what a visit makes of that is up to its errback."""
         page = visit_under_way(request)
+        self._freshness.planner.host_freed(page.slot if page else slot_of(request))
         if page is None:
             self._freshness.fetches.take_back(request)
         else:
@@ -267,6 +268,7 @@ class FreshnessDownloaderMiddleware:
         """Read off an answer how its host is."""
         hosts, now = self._freshness.planner.hosts, self._freshness.clock.now()
         slot = page.slot if page else slot_of(request)
+        self._freshness.planner.host_freed(slot)
         if page is not None:
             page.host_failed = False
         if response.status in _BUSY:

@@ -246,6 +246,7 @@ class FreshnessScheduler(BaseScheduler):
 
     def _continue_visit(self, request: Request, page: PageVisit) -> bool:
         """A retry or redirect goes on with its visit; a redirect leaves the page's own things behind."""
+        self._planner.host_freed(page.slot)
         if is_redirected(request) and page.visit.record.request == UNSEEN and _has_left(request, page):
             self._freshness.visits.fail(page, "offsite", outcome=Outcome.IGNORED)
             return False

@@ -203,6 +203,10 @@ class Planner:
         for row in self._stock.give_up(page_ids):
             self._frontier.rest(row, until)
 
+    def host_freed(self, host: str) -> None:
+        """A host that was busy has got room: its pages need not wait until it would be looked at again."""
+        self._stock.host_freed(host)
+
     def begin_visit(self, now: float, free_at: FreeAt) -> Visit | None:
         """Open the visit that is worth most among the pages at hand whose hosts are free."""
         page = self._stock.take(now, free_at)

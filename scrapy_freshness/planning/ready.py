@@ -49,8 +49,8 @@ class ReadyPages:
     def __init__(self) -> None:
         self._pages: dict[str, list[ReadyPage]] = {}
         self._free: list[tuple[Place, str]] = []  #: heap of (place of first page, host); may be out of date
-        self._waiting: list[tuple[float, str]] = []  #: heap of (time to look again, host)
-        self._is_waiting: set[str] = set()
+        self._waiting: list[tuple[float, str]] = []  #: heap of (time to look again, host); may be out of date
+        self._look_at: dict[str, float] = {}  #: host that is busy -> time to look again
         self._size = 0
         self._size_waiting = 0  #: pages of hosts that wait
 
@@ -63,18 +63,18 @@ class ReadyPages:
 
     def is_crowded(self, host: str) -> bool:
         """Whether a busy host has so many ready pages that more of them need not be chosen."""
-        return host in self._is_waiting and len(self._pages[host]) >= CROWD
+        return host in self._look_at and len(self._pages[host]) >= CROWD
 
     def crowded_hosts(self) -> list[str]:
         """All hosts that are crowded."""
-        return [host for host in self._is_waiting if len(self._pages[host]) >= CROWD]
+        return [host for host in self._look_at if len(self._pages[host]) >= CROWD]
 
     def add(self, page: ReadyPage) -> None:
         host = page.record.host
         pages = self._pages.setdefault(host, [])
         heapq.heappush(pages, page)
         self._size += 1
-        if host in self._is_waiting:
+        if host in self._look_at:
             self._size_waiting += 1
         elif pages[0] is page:
             heapq.heappush(self._free, (page.place, host))
@@ -96,12 +96,12 @@ class ReadyPages:
         while self._free:
             place, host = heapq.heappop(self._free)
             pages = self._pages.get(host)
-            if not pages or pages[0].place != place or host in self._is_waiting:
+            if not pages or pages[0].place != place or host in self._look_at:
                 continue
             free = free_at(host, now)
             if free > now:
                 heapq.heappush(self._waiting, (free, host))
-                self._is_waiting.add(host)
+                self._look_at[host] = free
                 self._size_waiting += len(pages)
                 continue
             page = heapq.heappop(pages)
@@ -113,16 +113,31 @@ class ReadyPages:
             return page
         return None
 
+    def freed(self, host: str) -> None:
+        """A host that was busy has got room: it is looked at again before its time."""
+        if host in self._look_at:
+            self._end_wait(host)
+
     def next_at(self, now: float) -> float:
         """When `take` may find a page again; inf if nothing is ready."""
         if self.available():
             return now
+        self._drop_ended()
         return self._waiting[0][0] if self._waiting else float("inf")
 
     def _end_waits(self, now: float) -> None:
+        self._drop_ended()
         while self._waiting and self._waiting[0][0] <= now:
-            _, host = heapq.heappop(self._waiting)
-            self._is_waiting.remove(host)
-            pages = self._pages[host]
-            self._size_waiting -= len(pages)
-            heapq.heappush(self._free, (pages[0].place, host))
+            self._end_wait(self._waiting[0][1])
+            self._drop_ended()
+
+    def _end_wait(self, host: str) -> None:
+        del self._look_at[host]
+        pages = self._pages[host]
+        self._size_waiting -= len(pages)
+        heapq.heappush(self._free, (pages[0].place, host))
+
+    def _drop_ended(self) -> None:
+        """Remove what is out of date from the head of the heap of hosts that wait."""
+        while self._waiting and self._look_at.get(self._waiting[0][1]) != self._waiting[0][0]:
+            heapq.heappop(self._waiting)

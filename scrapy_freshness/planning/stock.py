@@ -146,6 +146,10 @@ class Stock:
         """Remove and return the first page whose host is free, None if there is none."""
         return self._ready.take(now, lambda host, at: max(free_at(host, at), self._hosts.blocked_until(host)))
 
+    def host_freed(self, host: str) -> None:
+        """A host that was busy has got room."""
+        self._ready.freed(host)
+
     def next_at(self, now: float) -> float:
         """When a page may be ready, or be chosen, again."""
         times = [self._ready.next_at(now), self._frontier.next_wake(self._full_hosts(now))]

@@ -69,7 +69,10 @@ def test_what_is_found_at_once_is_what_is_found_tag_by_tag(html):
         "<script>if (1 < 2 && '</p>') a = b > c</script><p>One<!-- <b>none</b> --> two",
         "<script>'<template>'</script><p>one</p>",
         "<p>1&nbsp;&lt;&nbsp;2</p>\n\n<p>東京\u3000都</p>",
+        "<p>1&#160;&#32;&Tab;2&emsp;</p>é\u2003\u2003",
         "<p>a\x1fb\x0bc\x01d",
+        "<p>a\x1cscript b\x1c\x01--c",
+        "<SCRIPT>'<p>'</Script><Style>p</STYLE><P>One",
     ],
 )
 def test_orderly_pages_are_read_at_once(html):

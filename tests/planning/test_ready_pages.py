@@ -79,6 +79,25 @@ def test_a_busy_host_is_asked_about_once_and_not_again_before_its_time() -> None
     assert hosts.asked == ["a"]
 
 
+def test_a_host_that_gets_room_is_asked_about_before_its_time() -> None:
+    ready, hosts = ReadyPages(), BusyHosts()
+    ready.add(page(1.0, "a", 1))
+    ready.add(page(2.0, "a", 2))
+    hosts.until["a"] = 10.0
+    assert ready.take(0.0, hosts) is None
+
+    ready.freed("b")
+    ready.freed("a")
+    assert ready.take(1.0, hosts) is None  # it has not
+    assert (ready.available(), ready.next_at(1.0)) == (0, 10.0)
+
+    hosts.until["a"] = 0.0
+    ready.freed("a")
+    assert (ready.available(), ready.next_at(2.0)) == (2, 2.0)
+    assert [ready.take(2.0, hosts).row for _ in range(2)] == [2, 1]
+    assert ready.next_at(2.0) == float("inf")
+
+
 def test_a_host_is_crowded_if_it_is_busy_and_many_of_its_pages_wait() -> None:
     ready, hosts = ReadyPages(), BusyHosts()
     for row in range(CROWD):
@@ -118,6 +137,7 @@ operations = st.lists(
     st.one_of(
         st.tuples(st.just("add"), st.sampled_from(HOSTS), st.integers(0, 5)),
         st.tuples(st.just("take"), st.floats(0, 3), st.floats(0, 4)),
+        st.tuples(st.just("free"), st.sampled_from(HOSTS), st.just(0)),
     ),
     max_size=60,
 )
@@ -125,12 +145,15 @@ operations = st.lists(
 
 @given(operations=operations)
 def test_it_chooses_as_looking_at_all_pages_would(operations: list[tuple[str, object, object]]) -> None:
-    """After each visit its host is busy for a while, as with a download delay."""
+    """After each visit its host is busy for a while, as with a download delay, or until it is free."""
     ready, hosts, pages, now = ReadyPages(), BusyHosts(), {}, 0.0
     for row, (what, first, second) in enumerate(operations):
         if what == "add":
             pages[row] = page(float(second), str(first), row, turn=row // 10)
             ready.add(pages[row])
+        elif what == "free":
+            hosts.until[str(first)] = 0.0
+            ready.freed(str(first))
         else:
             now += float(first)
             free = [each for each in pages.values() if hosts.until.get(each.record.host, 0.0) <= now]
