@@ -134,8 +134,10 @@ def _folded(characters: NDArray[np.uint8]) -> bytes:
     is_space = (characters == 0) | (characters - np.uint8(0x09) < 5) | (characters - np.uint8(0x1C) < 5)
     is_kept = ~is_space
     is_kept[1:] |= ~is_space[:-1]
-    kept: bytes = characters[is_kept].tobytes()
-    return kept.translate(_FOLDED)
+    kept = characters[is_kept]
+    if ((kept - np.uint8(0x01) < 8) | (kept - np.uint8(0x0E) < 14)).any():  # rare, and no white space
+        return kept.tobytes().translate(_FOLDED)
+    return np.maximum(kept, np.uint8(_SPACE)).tobytes()
 
 
 def _folded_again(text: str) -> str:
