@@ -1,11 +1,11 @@
 """Whole crawl: CPU a page with the extension on, against plain Scrapy with the same spider, in one run.
 
-The server runs in a process of its own and its time does not count. Each variant crawls 500 pages (60 kB
+The server runs in a process of its own and its time does not count. Each variant crawls the same pages (60 kB
 of HTML each) over and over in a fresh process; the CPU time after a warm-up, in which the extension sees
 every page often enough to have all its change profiles, is divided by the pages fetched since. Variants
 alternate, and medians of several rounds are compared.
 
-    python benchmarks/whole_crawl.py [--pages 1500] [--rounds 3]
+    python benchmarks/whole_crawl.py [--known 500] [--pages 3000] [--rounds 3]
 """
 
 import argparse
@@ -17,14 +17,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from multiprocessing.connection import Connection
 
 import numpy as np
 from shingling import page_versions
 
-KNOWN_PAGES = 500
 TEXTS = 100  # pages of the same text change independently
-WARM_UP = {"plain": KNOWN_PAGES, "httpcache": KNOWN_PAGES, "freshness": 6 * KNOWN_PAGES}
+WARM_UP = {"plain": 1, "httpcache": 1, "freshness": 6}  # visits of each page
 WORDS, PAGE_BYTES = 3000, 60_000
 
 RUNNER = """
@@ -74,7 +74,7 @@ def serve(port_pipe: Connection) -> None:
     """Answer /changing/N (another version each time), /same/N and /tagged/N (ETag, 304)."""
     rng = np.random.default_rng(1)
     pages = [[html.encode() for html in page_versions(rng, WORDS, PAGE_BYTES)] for _ in range(TEXTS)]
-    counts = [0] * KNOWN_PAGES
+    counts: Counter[int] = Counter()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -107,14 +107,15 @@ def serve(port_pipe: Connection) -> None:
     asyncio.run(main())
 
 
-def run(variant: str, kind: str, extract: bool, url: str, pages: int) -> float:
+def run(variant: str, kind: str, extract: bool, url: str, known: int, pages: int) -> float:
     """CPU milliseconds a page of one crawl."""
+    warm_up = WARM_UP[variant] * known
     with tempfile.TemporaryDirectory() as folder:
         settings = {
             "LOG_LEVEL": "WARNING",
             "TELNETCONSOLE_ENABLED": False,
             "REMOTE_CONTROL_ENABLED": False,
-            "CLOSESPIDER_PAGECOUNT": pages + WARM_UP[variant],
+            "CLOSESPIDER_PAGECOUNT": pages + warm_up,
             "MEMUSAGE_ENABLED": False,
             "RETRY_ENABLED": False,
         }
@@ -129,8 +130,8 @@ def run(variant: str, kind: str, extract: bool, url: str, pages: int) -> float:
             settings |= {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": folder, "HTTPCACHE_POLICY": RFC2616}
         options = {
             "plain": variant != "freshness",
-            "known": KNOWN_PAGES,
-            "warm_up": WARM_UP[variant],
+            "known": known,
+            "warm_up": warm_up,
             "pages": pages,
             "extract": extract,
             "url": f"{url}/{kind}",
@@ -162,7 +163,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--pages", type=int, default=1500)
+    parser.add_argument("--known", type=int, default=500, help="different pages")
+    parser.add_argument("--pages", type=int, default=3000, help="fetches that are measured")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--case", type=int, action="append", help="number of a case, 0 to 4; all by default")
     options = parser.parse_args()
@@ -179,7 +181,7 @@ def main() -> int:
             times: dict[str, list[float]] = {"plain": [], "freshness": [], "httpcache": []}
             for _ in range(options.rounds):
                 for variant, seen in times.items():
-                    seen.append(run(variant, kind, extract, url, options.pages))
+                    seen.append(run(variant, kind, extract, url, options.known, options.pages))
             middle = {variant: statistics.median(seen) for variant, seen in times.items()}
             cells = [f"{middle[name]:.2f} ({min(seen):.2f}-{max(seen):.2f})" for name, seen in times.items()]
             ratio = middle["plain"] / middle["freshness"]
