@@ -72,7 +72,7 @@ def test_what_is_found_at_once_is_what_is_found_tag_by_tag(html):
         "<p>1&#160;&#32;&Tab;2&emsp;</p>é\u2003\u2003",
         "<p>a\x1fb\x0bc\x01d",
         "<p>a\x1cscript b\x1c\x01--c",
-        "<p><!-- ' --><b>one</b><script>\"<\"</script><style></style><!-- <p> -->two<!--",
+        '<p><!-- \' --><b>one</b><script>"<"</script><style></style><!-- <p> -->two<!--',
         "<SCRIPT>'<p>'</Script><Style>p</STYLE><P>One",
     ],
 )
