@@ -135,9 +135,12 @@ def _folded(characters: NDArray[np.uint8]) -> bytes:
     is_kept = ~is_space
     is_kept[1:] |= ~is_space[:-1]
     kept = characters[is_kept]
+    folded: bytes
     if ((kept - np.uint8(0x01) < 8) | (kept - np.uint8(0x0E) < 14)).any():  # rare, and no white space
-        return kept.tobytes().translate(_FOLDED)
-    return np.maximum(kept, np.uint8(_SPACE)).tobytes()
+        folded = kept.tobytes().translate(_FOLDED)
+    else:
+        folded = np.maximum(kept, np.uint8(_SPACE)).tobytes()
+    return folded
 
 
 def _folded_again(text: str) -> str:
