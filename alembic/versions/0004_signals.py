@@ -67,9 +67,9 @@ def create_tables() -> None:
 
 def tell_kinds_of_pages() -> None:
     """Make v_pages anew: it knew only one kind."""
-    execute("DROP VIEW v_pages")
-    execute(f"""
-        CREATE VIEW v_pages AS
+    renew_view(
+        "v_pages",
+        f"""
         SELECT page.page_id, spider.name AS spider, host.name AS host, page.url,
             {name_of("page.status", STATUS)} AS status, {name_of("page.kind", KIND)} AS kind,
             page.priority, page.importance,
@@ -82,7 +82,8 @@ def tell_kinds_of_pages() -> None:
         FROM page
         JOIN spider ON spider.id = page.spider_id
         JOIN host ON host.id = page.host_id
-    """)
+        """,
+    )
 
 
 def create_views() -> None:
@@ -114,6 +115,15 @@ def create_views() -> None:
         JOIN host ON host.id = page.host_id
         LEFT JOIN page AS teller ON teller.page_id = signal.told_by
     """)
+
+
+def renew_view(name: str, select: str) -> None:
+    """Give a view another query; in PostgreSQL, rights to it and views that depend on it stay."""
+    if op.get_bind().dialect.name == "sqlite":
+        execute(f"DROP VIEW {name}")
+        execute(f"CREATE VIEW {name} AS {select}")
+    else:
+        execute(f"CREATE OR REPLACE VIEW {name} AS {select}")
 
 
 def execute(statement: str) -> None:

@@ -73,9 +73,9 @@ def count_signals() -> None:
 
 def tell_pins() -> None:
     """Make v_pages anew, with the pinned interval at its end."""
-    execute("DROP VIEW v_pages")
-    execute(f"""
-        CREATE VIEW v_pages AS
+    renew_view(
+        "v_pages",
+        f"""
         SELECT page.page_id, spider.name AS spider, host.name AS host, page.url,
             {name_of("page.status", STATUS)} AS status, {name_of("page.kind", KIND)} AS kind,
             page.priority, page.importance,
@@ -89,7 +89,17 @@ def tell_pins() -> None:
         FROM page
         JOIN spider ON spider.id = page.spider_id
         JOIN host ON host.id = page.host_id
-    """)
+        """,
+    )
+
+
+def renew_view(name: str, select: str) -> None:
+    """Give a view another query; in PostgreSQL, rights to it and views that depend on it stay."""
+    if op.get_bind().dialect.name == "sqlite":
+        execute(f"DROP VIEW {name}")
+        execute(f"CREATE VIEW {name} AS {select}")
+    else:
+        execute(f"CREATE OR REPLACE VIEW {name} AS {select}")
 
 
 def execute(statement: str) -> None:

@@ -42,10 +42,10 @@ def count_visits() -> None:
 
 def tell_fetches() -> None:
     """Make v_hosts anew, with the fetches at its end."""
-    execute("DROP VIEW v_hosts")
     # By a cast: along the index on the bare column, SQLite would look up the pages one by one.
-    execute(f"""
-        CREATE VIEW v_hosts AS
+    renew_view(
+        "v_hosts",
+        f"""
         SELECT host.name AS host,
             coalesce(total.pages, 0) AS pages, coalesce(total.visits, 0) AS visits,
             coalesce(total.changes, 0) AS changes,
@@ -65,7 +65,17 @@ def tell_fetches() -> None:
                 CAST(sum(CASE WHEN fetches > fruitful THEN fetches - fruitful ELSE 0 END) AS bigint) AS wasted
             FROM host_count GROUP BY host_id
         ) AS taken ON taken.host_id = host.id
-    """)
+        """,
+    )
+
+
+def renew_view(name: str, select: str) -> None:
+    """Give a view another query; in PostgreSQL, rights to it and views that depend on it stay."""
+    if op.get_bind().dialect.name == "sqlite":
+        execute(f"DROP VIEW {name}")
+        execute(f"CREATE VIEW {name} AS {select}")
+    else:
+        execute(f"CREATE OR REPLACE VIEW {name} AS {select}")
 
 
 def execute(statement: str) -> None:

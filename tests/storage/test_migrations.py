@@ -102,6 +102,31 @@ def test_an_older_schema_is_upgraded_when_opened_for_writing(
     Store.open_readonly(database_url).close()
 
 
+def test_views_that_others_have_built_on_ours_outlive_migrations(
+    database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    first = migrations.revisions()[0]
+    scripts = tmp_path / "scripts"
+    shutil.copytree(migrations.scripts_directory(), scripts)
+    for script in (scripts / "versions").glob("[0-9]*.py"):
+        if not script.name.startswith(first):
+            script.unlink()
+    with monkeypatch.context() as earlier:
+        earlier.setattr(migrations, "scripts_directory", lambda: scripts)
+        earlier.setattr(migrations, "revisions", lambda: (first,))
+        engine = create_engine(database_url)
+        with engine.begin() as connection:
+            migrations.upgrade(connection, "earlier")
+            for view in ("pages", "hosts", "visits"):
+                connection.execute(text(f"CREATE VIEW my_{view} AS SELECT * FROM v_{view}"))
+        engine.dispose()
+
+    with Store.open(database_url) as store, store.reading() as connection:
+        assert migrations.check(connection, "")
+        for view in ("pages", "hosts", "visits"):
+            assert connection.execute(text(f"SELECT * FROM my_{view}")).all() == []
+
+
 def test_an_older_schema_is_not_touched_while_a_crawl_runs(
     database_url: str, next_version: Callable[[str], None]
 ) -> None:
