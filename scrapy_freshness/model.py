@@ -163,11 +163,13 @@ class VisitRecord:
     latency_seconds: float | None = None
     answers_signals: bool = False  #: signals of the page wait for what a visit finds
     is_barren: bool = False  #: a poll that brought neither new pages nor signals
+    was_pushed: bool = False  #: to us by a hub, so that it took no fetch
 
     @property
     def is_fruitful(self) -> bool:
-        """Whether the visit has brought something new."""
-        return self.outcome in (Outcome.FIRST, Outcome.CHANGED) and not self.is_barren
+        """Whether the visit has taken a fetch that brought something new."""
+        is_new = self.outcome in (Outcome.FIRST, Outcome.CHANGED)
+        return is_new and not self.is_barren and not self.was_pushed
 
 
 @dataclass(slots=True, kw_only=True)

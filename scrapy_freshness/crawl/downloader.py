@@ -24,6 +24,7 @@ from scrapy_freshness.content.measure import (
 from scrapy_freshness.crawl.extension import Freshness
 from scrapy_freshness.crawl.fetches import PAID_KEY
 from scrapy_freshness.crawl.http import header_text, is_moved_for_good, is_redirected, retry_after_seconds
+from scrapy_freshness.crawl.pushed_pages import PUSHED_FLAG
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import Tracker, Tracking
 from scrapy_freshness.crawl.visiting import PageVisit, UnchangedPage, visit_under_way
@@ -299,5 +300,6 @@ class FreshnessDownloaderMiddleware:
             last_modified=header_text(response, "Last-Modified"),
             body_bytes=len(response.body),
             latency_seconds=request.meta.get("download_latency"),
+            was_pushed=PUSHED_FLAG in response.flags,
             **seen,
         )

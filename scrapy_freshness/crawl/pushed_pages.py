@@ -11,6 +11,8 @@ from scrapy_freshness.crawl.ping_contract import Push
 #: The page is fetched instead if its visit comes later than that.
 _USABLE_SECONDS = 600.0
 _MOST_BYTES = 33_554_432
+#: Of an answer that was pushed.
+PUSHED_FLAG = "pushed"
 
 
 class PushedPages:
@@ -37,7 +39,7 @@ class PushedPages:
             return None
         headers = Headers({"Content-Type": push.content_type})
         kind = responsetypes.from_args(headers=headers, url=request.url, body=push.body)
-        return kind(request.url, headers=headers, body=push.body, request=request, flags=["pushed"])
+        return kind(request.url, headers=headers, body=push.body, request=request, flags=[PUSHED_FLAG])
 
     def _drop(self, fingerprint: int) -> Push | None:
         push = self._pushes.pop(fingerprint, None)

@@ -66,7 +66,6 @@ class HostSums:
             fetches=counted("fetches"),
             redirects=counted("redirects"),
             retries=counted("retries"),
-            # What is pushed to us is new without a fetch.
             wasted=np.maximum(counted("fetches") - counted("fruitful"), 0),
             freshness=mean,
         )

@@ -92,6 +92,7 @@ class Report:
     divergence: float | None = None
     body_bytes: int = 0
     latency_seconds: float | None = None
+    was_pushed: bool = False  #: to us by a hub, so that it took no fetch
     callback_failed: bool = False
     is_unfinished: bool = False  #: the spider has seen the page, but not all that it asked for has been sent
     reason: str = ""  #: of a failure, for logs and stats
@@ -217,6 +218,7 @@ def visit_record(record: PageRecord, report: Report) -> VisitRecord:
         body_bytes=report.body_bytes,
         latency_seconds=report.latency_seconds,
         is_barren=record.kind.is_polled and report.poll.is_barren,
+        was_pushed=report.was_pushed,
     )
 
 

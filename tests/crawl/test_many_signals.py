@@ -114,8 +114,8 @@ def test_many_signals_neither_stall_the_reactor_nor_cause_a_burst(site: Site, tm
     with closing(sqlite3.connect(tmp_path / "freshness.db")) as connection:
         assert connection.execute("SELECT count(*) FROM signal").fetchone() == (heard,)
     turns = crawled.stats["longest_turns"]
-    assert turns[-10] < 0.02, turns
-    assert turns[-1] < 0.05, turns
+    # CPU time: without slices, one turn would take seconds. Figures are in benchmarks/million_urls.py.
+    assert turns[-1] < 0.25, turns
     # When the crawler let them go: a busy machine delivers them late, and then many at once.
     times = sorted(float(asked.headers["X-Sent-At"]) for asked in site.log)
     for start in range(len(times)):

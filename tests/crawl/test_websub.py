@@ -11,6 +11,9 @@ from living_site.websub_hub import WebSubHub
 from pinging import PATIENT, PingedCrawl, changing, free_port, signals_heard
 from site_under_test import Answer, Site, html
 
+from scrapy_freshness.storage.reports import taken_by_hosts
+from scrapy_freshness.storage.store import Store
+
 REFUSED = "freshness/pings/refused"
 WEBSUB = "freshness/pings/websub"
 HTML = "text/html; charset=utf-8"
@@ -65,6 +68,9 @@ def test_a_pushed_page_replaces_a_fetch(site: Site, hub: WebSubHub, tmp_path: Pa
     assert done.stat("freshness/fetches/ping") == 1
     assert done.returncode == 0
     assert "Traceback" not in done.log
+    with Store.open_readonly(f"sqlite:///{tmp_path / 'freshness.db'}") as store:
+        (taken,) = taken_by_hosts(store, *store.spiders()).values()
+    assert taken.fruitful == 1
 
 
 def test_a_wrong_secret_a_replay_and_a_stranger_change_nothing(

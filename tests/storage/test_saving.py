@@ -90,6 +90,7 @@ def test_what_hosts_take_and_bring_adds_up_over_batches(store: Store) -> None:
                     visit(1, 2.0, Outcome.CHANGED),
                     visit(1, 3.0, Outcome.FAILED),
                     visit(2, 3.0, Outcome.CHANGED, is_barren=True),
+                    visit(2, 4.0, Outcome.CHANGED, was_pushed=True),
                 ],
                 host_fetches={
                     ("a.example", "page"): 2,
