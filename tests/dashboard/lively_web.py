@@ -135,7 +135,7 @@ def fill(database_url: str, *, hours: float = 24.0, hostile: bool = True) -> Non
             if tick % 3 == 0:
                 _signal(planner, web, batch, list(records.values()), rows, waiting, now, rng)
                 batch.fetches[int(now // 60), "poll"] = 1
-            # A crawl does so every minute; for the time before the last hour, some points of a chart are enough.
+            # A crawl does so every minute; before the last hour, some points of a chart are enough.
             is_asked = tick % (3 if now > NOW - HOUR else 15) == 0
             if is_asked and (assessed := planner.assessment(now)()) is not None:
                 batch.freshness.append(
