@@ -314,7 +314,7 @@ class CrawlState:
     started_at: float
     updated_at: float
     price: float  #: the least value that was worth a crawl lately
-    delay_seconds: float = 0.0  #: between two requests to a host at least, as the settings say
+    delay_seconds: float = 0.0  #: between two requests to a host at least, on average over hosts
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)

@@ -33,6 +33,7 @@ from scrapy_freshness.crawl.pings import Pings
 from scrapy_freshness.crawl.repricing import Repricing
 from scrapy_freshness.crawl.saving import Saving
 from scrapy_freshness.crawl.searchers import Searchers
+from scrapy_freshness.crawl.slots import DownloadSlots
 from scrapy_freshness.crawl.threads import in_thread
 from scrapy_freshness.crawl.visiting import PageVisit, Visits, visit_of
 from scrapy_freshness.crawl.vitals import Vitals
@@ -63,6 +64,7 @@ class Freshness:
             crawler, clock, self.journal, scoring_of(config), in_background=self.in_background
         )
         self.planner = new_planner(config, self._upkeep, self.searchers.settle)
+        slots = DownloadSlots(crawler)
         self.errands = Errands(self.planner.finish)
         self.visits = Visits(crawler, self.planner, clock, self.errands, self.searchers.measure)
         self.listening = Listening(
@@ -100,6 +102,7 @@ class Freshness:
             self.listening,
             self.hubs,
             started_at=self.started_at,
+            delay_seconds=slots.delay_seconds,
         )
         self.wake: Callable[[], None] = lambda: None  #: tells the scheduler that a page may be due
         self.wishes = Wishes(
@@ -129,6 +132,7 @@ class Freshness:
             self.journal,
             self.vitals,
             self.pings,
+            slots,
             budget_per_second=config.budget_per_second,
         )
         # One thread: Python runs one at a time, and the crawl is to have its share.
@@ -140,7 +144,8 @@ class Freshness:
             self.journal,
             self.vitals,
             started_at=self.started_at,
-            delay_seconds=crawler.settings.getfloat("DOWNLOAD_DELAY"),
+            budget_per_second=config.budget_per_second,
+            delay_seconds=slots.delay_seconds,
             in_background=self.in_background,
         )
         self.lessons = Lessons(config, crawler.spidercls.name, self.planner, self.in_background)

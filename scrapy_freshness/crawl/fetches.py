@@ -37,11 +37,12 @@ class Fetches:
         journal: Journal,
         vitals: Vitals,
         pings: Pings | None,
+        slots: DownloadSlots,
         *,
         budget_per_second: float,
     ) -> None:
         self.rate = ConstantRate(budget_per_second, clock.now())
-        self.slots = DownloadSlots(crawler)
+        self.slots = slots
         self._clock = clock
         self._errands = errands
         self._journal = journal

@@ -1,6 +1,7 @@
 """What the crawl has learned goes to the journal: at every flush, before it is read again, and at the end."""
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 from scrapy.crawler import Crawler
@@ -39,6 +40,7 @@ class Saving:
         hubs: Hubs,
         *,
         started_at: float,
+        delay_seconds: Callable[[float], float],
     ) -> None:
         self._crawler = crawler
         self._config = config
@@ -49,6 +51,7 @@ class Saving:
         self._listening = listening
         self._hubs = hubs
         self._started_at = started_at
+        self._delay_seconds = delay_seconds
         self._is_open = False
 
     def open(self) -> None:
@@ -119,7 +122,7 @@ class Saving:
             started_at=self._started_at,
             updated_at=now,
             price=self._planner.price,
-            delay_seconds=self._crawler.settings.getfloat("DOWNLOAD_DELAY"),
+            delay_seconds=self._delay_seconds(now),
         )
 
     def _show_again(self) -> "Deferred[None]":

@@ -1,5 +1,6 @@
 """When may a host be asked again?  The only place that looks into Scrapy's downloader slots."""
 
+import math
 import time
 from collections import deque
 
@@ -11,6 +12,8 @@ from scrapy.utils.httpobj import urlparse_cached
 _BUSY_SECONDS = 0.05
 #: A request that takes longer to reach its slot waits for something, as a rule for robots.txt.
 _ARRIVAL_SECONDS = 0.1
+#: How often to look at the delays of all slots.
+_LOOK_SECONDS = 1.0
 
 
 def slot_of(request: Request) -> str:
@@ -28,7 +31,8 @@ class DownloadSlots:
         #: Slot -> requests that have not arrived, with the times at which they set out.
         self._coming: dict[str, deque[tuple[float, Request]]] = {}
         self._concurrency = settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
-        self._delay = settings.getfloat("DOWNLOAD_DELAY")
+        self._delay = settings.getfloat("DOWNLOAD_DELAY")  #: of slots, on average, when it was looked at last
+        self._looked_at = -math.inf
         self._special = settings.getdict("DOWNLOAD_SLOTS")
         self._obeys_robots = settings.getbool("ROBOTSTXT_OBEY")
         self._met: set[str] = set()  #: servers (host and port) that a request has reached
@@ -49,6 +53,18 @@ class DownloadSlots:
         if self._obeys_robots:
             self._met.add(urlparse_cached(request).netloc)
 
+    def delay_seconds(self, now: float) -> float:
+        """Seconds between two requests to a host at least: the mean of the slots that there are.
+
+        So spiders, DOWNLOAD_SLOTS and AutoThrottle have their say. Slots that nobody uses vanish: without
+        any it is what it was last, and at first DOWNLOAD_DELAY.
+        """
+        if not 0 <= now - self._looked_at < _LOOK_SECONDS:
+            self._looked_at = now
+            if slots := self._crawler.engine.downloader.slots.values():
+                self._delay = sum(slot.delay for slot in slots) / len(slots)
+        return self._delay
+
     def free_at(self, key: str, now: float) -> float:
         """When the next request to a slot may start; *now* or earlier means at once."""
         if self._is_held_up(key, now) or self._meets_a_stranger(key):
@@ -57,7 +73,11 @@ class DownloadSlots:
         slot = self._crawler.engine.downloader.slots.get(key)
         if slot is None:
             special = self._special.get(key, {})
-            limit = 1 if special.get("delay", self._delay) else special.get("concurrency", self._concurrency)
+            limit = (
+                1
+                if special.get("delay", self.delay_seconds(now))
+                else special.get("concurrency", self._concurrency)
+            )
             return now if coming < limit else now + _BUSY_SECONDS
         if len(slot.active) + coming >= slot.concurrency or (slot.delay and (coming or slot.queue)):
             return now + _BUSY_SECONDS

@@ -18,12 +18,14 @@ from scrapy_freshness.dashboard.charts import (
 from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.svg import Drawing, even_ticks
 from scrapy_freshness.insight.human import rate, share
-from scrapy_freshness.insight.keeping_up import Standing, verdict
+from scrapy_freshness.insight.keeping_up import Compared, Standing, verdict
+from scrapy_freshness.insight.reach import reach_of
 from scrapy_freshness.insight.spending import spending
 from scrapy_freshness.insight.what_if import Prospect, prospects
 from scrapy_freshness.model import Outcome, PageKind
 from scrapy_freshness.storage import live_reports
 from scrapy_freshness.storage.inspection import crawling
+from scrapy_freshness.storage.reports import HOUR_SECONDS
 
 #: Spans of time that are shown: name, seconds, minutes a bar stands for.
 RANGES: dict[str, tuple[str, float, int]] = {
@@ -126,29 +128,31 @@ def _now(asked: Asked) -> dict[str, Any]:
     assert asked.spider is not None
     store, sight = asked.desk.store, asked.sight
     state = store.load_state(asked.spider)
-    points = live_reports.freshness_history(store, asked.spider, asked.now - 900.0, 1)
+    started_at = state.started_at if state else None
+    since = max(asked.now - HOUR_SECONDS, started_at or 0.0)
+    minutes = live_reports.freshness_history(store, asked.spider, since, 1)
     fresh = sight.mean_freshness
     standing = Standing(
         spider=asked.spider,
         is_running=asked.spider in crawling(store),
         updated_at=state.updated_at if state else None,
-        started_at=state.started_at if state else None,
+        started_at=started_at,
         pages=int(np.count_nonzero(sight.census.columns["kind"] < PageKind.SITEMAP)),
         never_fetched=int(np.count_nonzero(sight.is_new)),
         due=int(np.count_nonzero(sight.is_due)),
         due_hosts=int(np.count_nonzero(sight.host_sums.due)),
         freshness=fresh,
-        uniform_freshness=points[-1].uniform_freshness if points else None,
+        compared=Compared.over(minutes),
         spent=spending(
             store,
             asked.spider,
             budget_per_second=sight.terms.budget_per_second,
-            started_at=state.started_at if state else None,
+            started_at=started_at,
             now=asked.now,
         ),
         delay_seconds=state.delay_seconds if state else 0.0,
         blocked_hosts=sum(until > asked.now for until in sight.terms.blocked_until.values()),
-        has_threshold=sight.terms.policy.pacing.floor > 0,
+        reach=reach_of(sight.outlook, floor=sight.terms.policy.pacing.floor, now=sight.now),
     )
     return {
         "standing": standing,

@@ -10,6 +10,7 @@ from scrapy_freshness.insight.hub_cases import hub_cases
 from scrapy_freshness.insight.hub_reasons import hub_sentences
 from scrapy_freshness.insight.keeping_up import is_held_up
 from scrapy_freshness.insight.outlook import Outlook, Terms
+from scrapy_freshness.insight.reach import reach_of
 from scrapy_freshness.insight.reasons import DAY_SECONDS, Case, MoreOften
 from scrapy_freshness.insight.rows import columns_of, row_of
 from scrapy_freshness.insight.spending import spending
@@ -23,8 +24,6 @@ from scrapy_freshness.storage.store import Store
 #: The terms of a spider's crawl and the outlook on all of its pages.
 Others = tuple[Terms, Outlook]
 
-#: Whether the budget is spent is judged by so much time.
-_LATELY_SECONDS = 600.0
 #: How many visits a host takes is judged by so much time.
 _LATEST_SECONDS = 120.0
 #: Pages from which the effect of another budget is told.
@@ -46,11 +45,10 @@ def case_of(
         budget_per_second=terms.budget_per_second,
         started_at=state.started_at if state else None,
         now=now,
-        span=_LATELY_SECONDS,
     )
     is_running = spider in crawling(store)
-    # Below the floor of a policy, pages wait for their value, whatever the budget.
-    is_waiting_for_hosts = is_running and terms.policy.pacing.floor <= 0 and is_held_up(spent)
+    reach = reach_of(everyone, floor=terms.policy.pacing.floor, now=now)
+    is_waiting_for_hosts = is_running and is_held_up(spent, reach)
     if is_waiting_for_hosts:
         terms = replace(terms, price=_price_on_host(store, everyone, record.host, spider, terms, now))
     page = Outlook(terms, columns_of([row_of(record, spider)], {record.page_id: record.beliefs}), now)

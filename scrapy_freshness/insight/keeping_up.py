@@ -1,22 +1,44 @@
 """Is the crawl keeping up?  An answer in words, from what is known of it."""
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from scrapy_freshness.insight.human import count, duration, rate, relative, share
+from scrapy_freshness.insight.reach import Reach
 from scrapy_freshness.insight.spending import Spending
+from scrapy_freshness.storage.live_reports import FreshnessPoint
 
 #: Shares of the pages that have never been fetched, or are due, from which on a crawl is behind.
 _MANY_NEW, _MANY_DUE = 0.05, 0.1
 #: Share of the budget that is spent if nothing holds the crawl up.
 _SPENT = 0.9
+#: Minutes over which freshness is compared at least: less may be one burst of changes.
+_ENOUGH_MINUTES = 30
 #: A crawl that has run for less has not shown yet what it spends, seconds.
 _WARM_UP = 120.0
 #: Freshness from which on nobody would say that a copy is out of date.
 _FRESH = 0.8
 #: How much less fresh than visiting in turn a copy may be by chance.
 _TIE = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """How fresh the copies were, and would be if all pages were visited in turn: means of an hour."""
+
+    freshness: float
+    uniform_freshness: float  #: with as many visits
+
+    @classmethod
+    def over(cls, minutes: Sequence[FreshnessPoint]) -> "Compared | None":
+        """The means over some minutes; None if they are too few."""
+        if len(minutes) < _ENOUGH_MINUTES:
+            return None
+        return cls(
+            freshness=fmean(minute.freshness for minute in minutes),
+            uniform_freshness=fmean(minute.uniform_freshness for minute in minutes),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +53,12 @@ class Standing:
     never_fetched: int
     due: int  #: copies that are worth a visit now
     due_hosts: int  #: hosts that have them
-    freshness: float | None  #: expected, of the copies
-    uniform_freshness: float | None  #: if all pages were visited in turn, with as many visits
+    freshness: float | None  #: expected, of the copies, now
+    compared: Compared | None  #: in the last hour, or since the start; None if that is too little
     spent: Spending  #: in the last hour
     delay_seconds: float  #: between two requests to a host at least
     blocked_hosts: int
-    has_threshold: bool  #: pages are visited only if that is worth a threshold, however much is left to spend
+    reach: Reach  #: what the pages could take
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,19 +76,26 @@ def verdict(crawl: Standing, now: float) -> Verdict:
     return Verdict(level=level, headline=headline, sentences=[*reasons, *_more(crawl)])
 
 
-def is_held_up(spent: Spending) -> bool:
-    """Whether a crawl that has pages to visit makes fewer fetches than its budget allows."""
-    return spent.seconds > _WARM_UP and spent.share < _SPENT
+def is_held_up(spent: Spending, reach: Reach) -> bool:
+    """Whether hosts are the reason if a crawl makes fewer fetches than its budget allows.
+
+    The pages could take more: they are not kept back by FRESHNESS_MIN_INTERVAL, pins or a threshold. How
+    many are due at a moment says little: it goes up and down with every batch of visits.
+    """
+    if spent.seconds <= _WARM_UP or not reach.ready + reach.new:
+        return False
+    could = reach.visits_per_second + reach.new / spent.seconds
+    return spent.fetches_per_second < _SPENT * min(spent.budget_per_second, could)
+
+
+def _is_held_up(crawl: Standing) -> bool:
+    return is_held_up(crawl.spent, crawl.reach)
 
 
 def _waits_for_hosts(crawl: Standing) -> bool:
-    """Whether hosts are the reason.
-
-    Without a threshold, pages whose copies are not fresh are always worth what is left of the budget. How
-    many are due at a moment says little: it goes up and down with every batch of visits.
-    """
-    is_stale = crawl.freshness is not None and crawl.freshness < _FRESH and not crawl.has_threshold
-    return is_held_up(crawl.spent) and (is_stale or _is_behind(crawl))
+    """Whether a crawl is held up by its hosts, and its copies are the worse for it."""
+    is_stale = crawl.freshness is not None and crawl.freshness < _FRESH
+    return _is_held_up(crawl) and (is_stale or _is_behind(crawl))
 
 
 def _is_behind(crawl: Standing) -> bool:
@@ -77,14 +106,14 @@ def _is_getting_to_know(crawl: Standing) -> bool:
     return crawl.never_fetched > max(_MANY_NEW * crawl.pages, 1)
 
 
-def _is_settled(crawl: Standing) -> bool:
-    """Whether it can be compared: what visiting in turn gives in the long run is no measure for a start."""
-    return crawl.is_running and not _is_getting_to_know(crawl) and crawl.freshness is not None
+def _comparison(crawl: Standing) -> Compared | None:
+    """What is known of visiting in turn; in the long run, which is no measure for a start."""
+    return crawl.compared if crawl.is_running and not _is_getting_to_know(crawl) else None
 
 
 def _is_behind_turns(crawl: Standing) -> bool:
-    in_turn = crawl.uniform_freshness
-    return _is_settled(crawl) and in_turn is not None and (crawl.freshness or 0.0) < in_turn - _TIE
+    found = _comparison(crawl)
+    return found is not None and found.freshness < found.uniform_freshness - _TIE
 
 
 def _judged(crawl: Standing, now: float) -> tuple[str, str, list[str]]:
@@ -116,20 +145,25 @@ def _judged(crawl: Standing, now: float) -> tuple[str, str, list[str]]:
 
 def _judged_by_freshness(crawl: Standing) -> tuple[str, str, list[str]]:
     """The answer for a crawl that nothing is wrong with."""
-    spent = crawl.spent
-    if spent.seconds > _WARM_UP and spent.share < _SPENT:
+    spent, larger = crawl.spent, ["What a larger budget would bring is in the last chart below."]
+    if _is_held_up(crawl):
+        use = f"Its hosts take no more: {_made(spent)}."
+    elif spent.seconds > _WARM_UP and spent.share < _SPENT:
         use = f"No other page is worth a visit yet: {_made(spent)}."
+        if 0 < _SPENT * crawl.reach.visits_per_second <= spent.fetches_per_second:
+            use = f"Pages are visited as often as FRESHNESS_MIN_INTERVAL and pins allow: {_made(spent)}."
+            larger = []
     else:
         use = f"It spends {rate(spent.budget_per_second)} where that is worth most."
     if crawl.freshness is None or crawl.freshness >= _FRESH:
         return "good", "The crawl is keeping up", [use]
-    larger = "What a larger budget would bring is in the last chart below."
-    return "busy", "Pages change faster than this crawl can follow", [use, larger]
+    return "busy", "Pages change faster than this crawl can follow", [use, *larger]
 
 
 def _new_pages(crawl: Standing) -> str:
     spent = crawl.spent
-    pace = spent.fetches_per_second if is_held_up(spent) and spent.fetches else spent.budget_per_second
+    is_slower = _is_held_up(crawl) and spent.fetches
+    pace = spent.fetches_per_second if is_slower else spent.budget_per_second
     return (
         f"{crawl.never_fetched:,} of {count(crawl.pages, 'known page')} have never been fetched; "
         f"at this pace that takes at least {duration(crawl.never_fetched / pace)}."
@@ -138,13 +172,14 @@ def _new_pages(crawl: Standing) -> str:
 
 def _too_few_fetches(crawl: Standing) -> Iterator[str]:
     """Why the budget is not spent, if so."""
-    if not is_held_up(crawl.spent):
+    if not _is_held_up(crawl):
         return
     yield f"Only {_made(crawl.spent)}, so a larger budget would not help:"
     causes = []
     if crawl.delay_seconds > 0:
         causes.append(
-            f"DOWNLOAD_DELAY lets each host be asked only once every {duration(crawl.delay_seconds)}"
+            f"each host is asked only once every {duration(crawl.delay_seconds)} "
+            "(DOWNLOAD_DELAY, AutoThrottle)"
         )
     if crawl.blocked_hosts:
         causes.append(f"{count(crawl.blocked_hosts, 'host')} in back-off after refusals")
@@ -162,6 +197,9 @@ def _more(crawl: Standing) -> Iterator[str]:
     if crawl.freshness is None:
         return
     yield f"A copy is still current with a probability of {share(crawl.freshness)}, by importance."
-    in_turn = crawl.uniform_freshness
-    if _is_settled(crawl) and in_turn is not None and not math.isnan(in_turn):
-        yield f"Visiting page after page in turn, with as many visits, would give {share(in_turn)}."
+    found = _comparison(crawl)
+    if found is not None:
+        yield (
+            "Visiting page after page in turn, with as many visits, would give "
+            f"{share(found.uniform_freshness)}; the crawl had {share(found.freshness)} {crawl.spent.when}."
+        )

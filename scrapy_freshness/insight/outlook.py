@@ -170,6 +170,11 @@ class Outlook:
         )
 
     @property
+    def columns(self) -> PageColumns:
+        """What the database knows of the pages."""
+        return self._columns
+
+    @property
     def beliefs(self) -> Beliefs:
         """What is believed of the pages."""
         return self._beliefs

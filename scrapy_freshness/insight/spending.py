@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from scrapy_freshness.insight.human import duration
-from scrapy_freshness.storage.reports import HOUR_SECONDS, activity_since
+from scrapy_freshness.storage.reports import DAY_SECONDS, HOUR_SECONDS, activity_since
 from scrapy_freshness.storage.store import Store
 
 MINUTE_SECONDS = 60.0
+_SPANS = {HOUR_SECONDS: "hour", DAY_SECONDS: "day"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +18,7 @@ class Spending:
     seconds: float  #: in which they were made
     budget_per_second: float
     is_since_start: bool  #: the crawl has run for less than the span
+    span: float = HOUR_SECONDS  #: that was asked about, seconds
 
     @property
     def fetches_per_second(self) -> float:
@@ -33,7 +35,7 @@ class Spending:
         """The time that is counted, in words."""
         if self.is_since_start:
             return f"since the start {duration(self.seconds)} ago"
-        return "in the last hour" if self.seconds <= HOUR_SECONDS else "in the last day"
+        return f"in the last {_SPANS.get(self.span) or duration(self.span)}"
 
 
 def spending(
@@ -59,6 +61,7 @@ def spending(
         seconds=max(now - started, 1.0) if is_since_start else counted_seconds(span, now),
         budget_per_second=budget_per_second,
         is_since_start=is_since_start,
+        span=span,
     )
 
 

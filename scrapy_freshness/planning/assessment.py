@@ -25,10 +25,10 @@ class Assessment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class Visiting:
     """How many visits there are to share out."""
 
-    visits_per_second: float  #: of pages that have a copy
+    visits_per_second: float
     host_visits_per_second: float = np.inf  #: that a host takes at most
 
 
@@ -37,7 +37,7 @@ def assessment_of(
     table: PageTable,
     now: float,
     *,
-    pace: Pace,
+    visiting: Visiting,
     min_interval: float,
     fetch_price: float,
 ) -> Callable[[], Assessment | None]:
@@ -48,40 +48,55 @@ def assessment_of(
     sample = rows[:: max(1, len(rows) // _SAMPLE)]
     beliefs = table.beliefs(sample, now, fetch_price)
     elapsed = np.maximum(now - table.last_visit[sample], 0.0)
-    on_hosts = np.bincount(table.host[rows], minlength=len(table.hosts))
-    in_turn = np.maximum(intervals_in_turn(on_hosts, pace)[table.host[sample]], min_interval)
+    has_turn = has_copy | table.waits_for_first_visit()
+    # The host of a row never changes, so that the column can be read later, whatever is added meanwhile.
+    host, hosts = table.host[:size], len(table.hosts)
+
+    def in_turn() -> float | FloatArray:
+        if visiting.host_visits_per_second == np.inf:
+            return interval_in_turn(int(np.count_nonzero(has_turn)), visiting.visits_per_second)
+        on_hosts = np.bincount(host[has_turn], minlength=hosts)
+        return intervals_in_turn(on_hosts, visiting)[host[sample]]
 
     def assess() -> Assessment | None:
         weights = beliefs.importance
         if not 0 < weights.sum() < np.inf:
             return None
+        intervals = np.maximum(in_turn(), min_interval)
         return Assessment(
             freshness=float(np.average(model.freshness(beliefs, elapsed), weights=weights)),
-            uniform_freshness=float(np.average(freshness_in_turn(model, beliefs, in_turn), weights=weights)),
+            uniform_freshness=float(
+                np.average(freshness_in_turn(model, beliefs, intervals), weights=weights)
+            ),
             pages=len(rows),
         )
 
     return assess
 
 
-def intervals_in_turn(pages: NDArray[np.int64], pace: Pace) -> FloatArray:
+def interval_in_turn(pages: int, visits_per_second: float) -> float:
+    """Seconds between two visits of each page, if all are visited in turn; inf without visits."""
+    return pages / visits_per_second if visits_per_second > 0 else np.inf
+
+
+def intervals_in_turn(pages: NDArray[np.int64], visiting: Visiting) -> FloatArray:
     """Seconds between two visits of the pages of each host, if all are visited in turn.
 
     All have the same interval, but on hosts that would take more visits then than a host takes.
 
-    >>> intervals_in_turn(np.array([30, 10]), Pace(visits_per_second=4.0))
+    >>> intervals_in_turn(np.array([30, 10]), Visiting(visits_per_second=4.0, host_visits_per_second=9.0))
     array([10., 10.])
-    >>> intervals_in_turn(np.array([30, 10]), Pace(visits_per_second=4.0, host_visits_per_second=1.0))
+    >>> intervals_in_turn(np.array([30, 10]), Visiting(visits_per_second=4.0, host_visits_per_second=1.0))
     array([30., 10.])
     """
-    least = pages / pace.host_visits_per_second
+    least = pages / visiting.host_visits_per_second
     order = np.argsort(-least, kind="stable")
-    left, visits = int(pages.sum()), pace.visits_per_second
+    left, visits = int(pages.sum()), visiting.visits_per_second
     for host in order.tolist():  # the largest first: what they cannot take is for the others
-        interval = left / visits if visits > 0 else np.inf
+        interval = interval_in_turn(left, visits)
         if least[host] <= interval:
             break
-        left, visits = left - int(pages[host]), visits - pace.host_visits_per_second
+        left, visits = left - int(pages[host]), visits - visiting.host_visits_per_second
     else:
         interval = 0.0
     return np.maximum(least, interval)

@@ -10,6 +10,8 @@ from scrapy_freshness.planning.fingerprints import FingerprintIndex
 from scrapy_freshness.planning.table import PageTable
 
 _UNASKED = int(PageKind.UNASKED)
+#: Share of the known pages.
+_MANY_NEW = 0.05
 
 
 class KnownPages:
@@ -86,6 +88,11 @@ class KnownPages:
         """How many pages of a host are known."""
         numbers = self._table.host_numbers([host])
         return int(np.count_nonzero(self._table.host[: len(self._table)] == numbers[0])) if numbers else 0
+
+    @property
+    def has_many_new(self) -> bool:
+        """Whether so many pages wait for their first visits that these take most of the budget."""
+        return bool(np.count_nonzero(self._table.waits_for_first_visit()) > _MANY_NEW * len(self._table))
 
     def pages_by_status(self) -> dict[PageStatus, int]:
         """How many pages stand where; those that were forgotten are suspended."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from scrapy_freshness.estimation.history import ends_unchanged
 from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, VisitRecord
-from scrapy_freshness.planning.assessment import Assessment, Pace, assessment_of
+from scrapy_freshness.planning.assessment import Assessment, Visiting, assessment_of
 from scrapy_freshness.planning.books import Books
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.hosts import Hosts
@@ -60,6 +60,7 @@ class Planner:
     ) -> None:
         self.hosts = hosts
         self.policy = policy
+        self.first_copies = 0  #: visits so far that made a copy
         self.refreshed = 0  #: visits so far that saw the page of a copy
         self._learner = learner
         self._crawls_per_second = crawls_per_second
@@ -304,16 +305,16 @@ class Planner:
         """What was learned of groups of pages since the last call, for the writer."""
         return {**self._learner.take_groups(), **self._siblings.take_groups()}
 
-    def assessment(self, now: float, pace: Pace | None = None) -> Callable[[], Assessment | None]:
+    def assessment(self, now: float, visiting: Visiting | None = None) -> Callable[[], Assessment | None]:
         """How to find out how fresh the copies are; it may take a tenth of a second, in any thread.
 
-        *pace* is that of visiting all pages in turn, with which they are compared; the budget's without it.
+        *visiting* is what they are compared with: so many visits in turn; as many as the budget without it.
         """
         return assessment_of(
             self.policy.model,
             self._table,
             now,
-            pace=pace or Pace(visits_per_second=self._crawls_per_second),
+            visiting=visiting or Visiting(visits_per_second=self._crawls_per_second),
             min_interval=self._min_interval,
             fetch_price=self._frontier.fetch_price,
         )
@@ -349,7 +350,9 @@ class Planner:
         if after.kind is not record.kind:
             table.set_kind(row, after.kind, report.at)
         if report.outcome.saw_content:
-            self.refreshed += record.last_visit_at is not None and not after.kind.is_polled
+            if not after.kind.is_polled:
+                self.first_copies += record.last_visit_at is None
+                self.refreshed += record.last_visit_at is not None
             table.visited(row, report.at, changed=not ends_unchanged(after.history))
             if after.kind.is_polled:
                 self._polled(row, after, report.at)

@@ -21,6 +21,7 @@ from scrapy_freshness.planning.learner import QuietVisit
 from scrapy_freshness.value.contract import Beliefs
 
 _SOURCE = int(PageKind.SOURCE)
+_NEW = int(PageStatus.NEW)
 _COLUMNS = {
     "page_id": np.int64,
     "host": np.int32,  #: index into `hosts`
@@ -117,6 +118,12 @@ class PageTable:
     def has_pinned(self) -> bool:
         """Whether the interval of any page has been pinned."""
         return "pinned" in self._types
+
+    def waits_for_first_visit(self) -> NDArray[np.bool_]:
+        """Which pages have no copy yet and will get one soon: not sources of signals, nor after a failure."""
+        rows = slice(self.size)
+        waits: NDArray[np.bool_] = (self.status[rows] == _NEW) & ~self.resting[rows]
+        return waits & ~are_polled(self.kind[rows])
 
     def load(self, pages: PageColumns, now: float, prior: Mapping[str, float]) -> int:
         """Fill an empty table; returns how many pages claimed to have been visited in the future."""

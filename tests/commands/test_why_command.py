@@ -178,3 +178,14 @@ def test_on_a_crawl_that_its_hosts_hold_up_pages_compete_on_their_host(why: Run,
     assert "the price of a visit on its host is" in words(page)
     assert "Its host takes fewer visits than the budget allows" in words(page)
     assert page["more_often"] is None
+
+
+def test_pages_that_are_visited_as_often_as_they_may_be_do_not_wait_for_their_hosts(
+    freshness: Run, web_url: str
+) -> None:
+    with Store.open(web_url) as store:
+        store.lock("news")
+        (page,) = freshness("why", FAST, "--json", settings={"FRESHNESS_MIN_INTERVAL": "100d"}).json["pages"]
+
+    assert page["is_running"]
+    assert not page["is_held_up"]

@@ -135,7 +135,9 @@ def fill(database_url: str, *, hours: float = 24.0, hostile: bool = True) -> Non
             if tick % 3 == 0:
                 _signal(planner, web, batch, list(records.values()), rows, waiting, now, rng)
                 batch.fetches[int(now // 60), "poll"] = 1
-            if tick % 15 == 0 and (assessed := planner.assessment(now)()) is not None:
+            # A crawl does so every minute; before the last hour, some points of a chart are enough.
+            is_asked = tick % (3 if now > NOW - HOUR else 15) == 0
+            if is_asked and (assessed := planner.assessment(now)()) is not None:
                 batch.freshness.append(
                     FreshnessRecord(
                         minute=int(now // 60),

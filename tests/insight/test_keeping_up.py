@@ -4,10 +4,18 @@ from typing import Any
 
 import pytest
 
-from scrapy_freshness.insight.keeping_up import Standing, verdict
+from scrapy_freshness.insight.keeping_up import Compared, Standing, is_held_up, verdict
+from scrapy_freshness.insight.reach import Reach
 from scrapy_freshness.insight.spending import Spending
+from scrapy_freshness.storage.live_reports import FreshnessPoint
 
 NOW = 100_000.0
+#: Pages that could take any number of visits, and pages that are visited as often as they may be.
+LIMITLESS = Reach(visits_per_second=1000.0, ready=900, new=0)
+SATED = Reach(visits_per_second=0.1, ready=5, new=0)
+SATED_PAGES = Reach(visits_per_second=100 / 3600, ready=2, new=0)
+NOTHING_READY = Reach(visits_per_second=0.5, ready=0, new=0)
+BEHIND = Compared(freshness=0.6, uniform_freshness=0.7)
 
 
 def standing(**fields: Any) -> Standing:
@@ -21,11 +29,11 @@ def standing(**fields: Any) -> Standing:
         "due": 3,
         "due_hosts": 2,
         "freshness": 0.9,
-        "uniform_freshness": 0.7,
+        "compared": Compared(freshness=0.8, uniform_freshness=0.7),
         "spent": spent(0.98),
         "delay_seconds": 0.0,
         "blocked_hosts": 0,
-        "has_threshold": False,
+        "reach": LIMITLESS,
     }
     return Standing(**{**usual, **fields})
 
@@ -52,7 +60,14 @@ def spent(share: float, budget: float = 1.0, seconds: float = 3600.0) -> Spendin
         ({"due": 300}, "busy", "It is catching up"),
         ({"due": 300, "spent": spent(0.98, budget=100.0)}, "good", "The crawl is keeping up"),
         ({"spent": spent(0.1)}, "good", "The crawl is keeping up"),
-        ({"freshness": 0.6}, "busy", "Visiting page after page in turn would do better"),
+        ({"spent": spent(0.1), "reach": SATED}, "good", "The crawl is keeping up"),
+        (
+            {"freshness": 0.6, "spent": spent(0.1), "reach": SATED},
+            "busy",
+            "Pages change faster than this crawl can follow",
+        ),
+        ({"compared": BEHIND}, "busy", "Visiting page after page in turn would do better"),
+        ({"freshness": 0.5}, "busy", "Pages change faster than this crawl can follow"),
         ({"freshness": 0.69}, "busy", "Pages change faster than this crawl can follow"),
     ],
 )
@@ -72,7 +87,7 @@ def test_the_answer(fields: dict[str, Any], level: str, headline: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "cause"),
     [
-        ({"delay_seconds": 1.0}, "DOWNLOAD_DELAY lets each host be asked only once every 1 s."),
+        ({"delay_seconds": 1.0}, "each host is asked only once every 1 s (DOWNLOAD_DELAY, AutoThrottle)."),
         ({"blocked_hosts": 2}, "2 hosts in back-off after refusals."),
         ({}, "hosts answer slowly, or too few requests may run at once (CONCURRENT_REQUESTS)."),
     ],
@@ -84,7 +99,7 @@ def test_why_fewer_fetches_are_made_than_the_budget_allows(fields: dict[str, Any
         due=167,
         due_hosts=18,
         freshness=0.607,
-        uniform_freshness=0.6,
+        compared=Compared(freshness=0.607, uniform_freshness=0.6),
         spent=spent(0.69, 20.0),
         **fields,
     )
@@ -101,23 +116,93 @@ def test_why_fewer_fetches_are_made_than_the_budget_allows(fields: dict[str, Any
 @pytest.mark.parametrize("due", [0, 43, 100, 250])
 def test_the_answer_does_not_follow_the_number_of_pages_due_at_a_moment(due: int) -> None:
     """A crawl at its hosts' delays: every few seconds, others of its pages are due."""
-    crawl = standing(pages=540, due=due, freshness=0.65, uniform_freshness=0.66, spent=spent(0.53, 20.0))
+    crawl = standing(pages=540, due=due, freshness=0.65, spent=spent(0.53, 20.0))
 
     assert verdict(crawl, NOW).headline == "Its hosts hold the crawl up"
 
 
-def test_a_threshold_leaves_budget_over() -> None:
-    crawl = standing(freshness=0.75, spent=spent(0.3), has_threshold=True)
+@pytest.mark.parametrize(
+    ("share", "reach", "held_up"),
+    [
+        (0.5, LIMITLESS, True),
+        (0.95, LIMITLESS, False),
+        (0.1, SATED, False),
+        (0.05, SATED, True),
+        (0.05, Reach(visits_per_second=0.1, ready=0, new=0), False),  # all at once, not long ago
+        (0.05, Reach(visits_per_second=0.0, ready=0, new=900), True),
+        (0.05, Reach(visits_per_second=0.0, ready=0, new=9), False),
+    ],
+)
+def test_hosts_hold_up_what_the_pages_could_take(share: float, reach: Reach, held_up: bool) -> None:
+    assert is_held_up(spent(share), reach) == held_up
+
+
+def test_nobody_blames_the_hosts_for_the_shortest_interval_of_pages() -> None:
+    """100 pages that change every 40 minutes, FRESHNESS_MIN_INTERVAL of an hour, a budget of 1/s."""
+    crawl = standing(pages=100, due=0, freshness=0.52, spent=spent(0.028), reach=SATED_PAGES)
 
     answer = verdict(crawl, NOW)
+
+    assert answer.level == "busy"
+    assert answer.sentences[0] == (
+        "Pages are visited as often as FRESHNESS_MIN_INTERVAL and pins allow: "
+        "2.8 % of the budget of 1/s was spent in the last hour."
+    )
+    assert "larger budget" not in " ".join(answer.sentences)
+
+
+def test_hosts_that_take_no_more_do_no_harm_to_fresh_copies() -> None:
+    answer = verdict(standing(spent=spent(0.6)), NOW)
+
+    assert answer.level == "good"
+    assert answer.sentences[0].startswith("Its hosts take no more: 60 % of the budget")
+
+
+def test_a_threshold_leaves_budget_over() -> None:
+    below = Reach(visits_per_second=0.0, ready=3, new=0)
+
+    answer = verdict(standing(freshness=0.75, spent=spent(0.3), reach=below), NOW)
 
     assert answer.headline == "Pages change faster than this crawl can follow"
     assert answer.sentences[0].startswith("No other page is worth a visit yet")
 
 
 def test_a_crawl_that_needs_less_than_its_budget_says_so() -> None:
-    answer = verdict(standing(spent=spent(0.1, seconds=600.0)), NOW)
+    answer = verdict(standing(spent=spent(0.1, seconds=600.0), reach=NOTHING_READY), NOW)
 
     assert answer.sentences[0] == (
         "No other page is worth a visit yet: 10 % of the budget of 1/s was spent since the start 10 min ago."
     )
+
+
+def test_a_burst_is_no_reason_to_visit_in_turn() -> None:
+    """The copies are less fresh for some minutes than visiting in turn would have them in the long run."""
+    minutes = [
+        FreshnessPoint(
+            at=60.0 * minute, freshness=0.6 if minute > 50 else 0.9, uniform_freshness=0.8, price=1.0
+        )
+        for minute in range(60)
+    ]
+    found = Compared.over(minutes)
+    assert found == Compared(freshness=pytest.approx(0.855), uniform_freshness=pytest.approx(0.8))
+
+    answer = verdict(standing(freshness=0.6, compared=found), NOW)
+
+    assert answer.headline == "Pages change faster than this crawl can follow"
+    assert "would give 80 %; the crawl had 85.5 % in the last hour." in answer.sentences[-1]
+
+
+def test_a_few_minutes_are_not_compared() -> None:
+    minute = FreshnessPoint(at=0.0, freshness=0.5, uniform_freshness=0.8, price=1.0)
+
+    assert Compared.over([minute] * 29) is None
+    assert Compared.over([minute] * 30) is not None
+
+
+@pytest.mark.parametrize(("span", "words"), [(3600, "hour"), (86400, "day"), (600, "10 min")])
+def test_the_time_that_is_counted_is_named(span: float, words: str) -> None:
+    spending = Spending(
+        fetches=1, seconds=span - 30, budget_per_second=1.0, is_since_start=False, span=float(span)
+    )
+
+    assert spending.when == f"in the last {words}"

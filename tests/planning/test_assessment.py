@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from planning_world import KnownRates, columns_of, known_pages, new_planner
+from planning_world import KnownRates, columns_of, known_pages, new_page, new_planner
 from scipy.integrate import quad
 
-from scrapy_freshness.planning.assessment import Pace, intervals_in_turn
+from scrapy_freshness.planning import assessment
+from scrapy_freshness.planning.assessment import Visiting, intervals_in_turn
 from scrapy_freshness.value.contract import Beliefs
 from scrapy_freshness.value.greedy import Greedy
 from scrapy_freshness.value.long_run import mean_freshness
@@ -52,8 +53,8 @@ def test_in_turn_means_with_the_visits_that_are_made_and_no_more_of_a_host_than_
     planner.load(columns_of(known_pages(np.ones(4), rates)), 5, now=20.0)
     planner.start(20.0)
 
-    def in_turn(**pace: float) -> float:
-        found = planner.assessment(20.0, Pace(**pace))()
+    def in_turn(**visiting: float) -> float:
+        found = planner.assessment(20.0, Visiting(**visiting))()
         assert found is not None
         return found.uniform_freshness
 
@@ -68,7 +69,7 @@ def test_in_turn_means_with_the_visits_that_are_made_and_no_more_of_a_host_than_
 def test_what_a_host_cannot_take_is_for_the_others(cap: float) -> None:
     pages = np.array([1, 50, 7, 0, 200])
 
-    intervals = intervals_in_turn(pages, Pace(visits_per_second=2.0, host_visits_per_second=cap))
+    intervals = intervals_in_turn(pages, Visiting(visits_per_second=2.0, host_visits_per_second=cap))
 
     intervals, pages = intervals[pages > 0], pages[pages > 0]
     visits = pages / intervals
@@ -83,3 +84,37 @@ def test_without_copies_there_is_nothing_to_assess() -> None:
     planner.start(0.0)
 
     assert planner.assessment(0.0)() is None
+
+
+def test_hosts_are_counted_in_the_thread_and_only_if_they_set_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counted = []
+    monkeypatch.setattr(assessment.np, "bincount", lambda *_, **__: counted.append(1) or np.array([2, 2]))
+    rates = np.full(4, 0.01)
+    planner = new_planner(estimator=KnownRates(rates))
+    planner.load(columns_of(known_pages(np.ones(4), rates, hosts=2)), 5, now=20.0)
+    planner.start(20.0)
+
+    planner.assessment(20.0, Visiting(visits_per_second=1.0))()
+    assess = planner.assessment(20.0, Visiting(visits_per_second=1.0, host_visits_per_second=0.1))
+    assert counted == []
+
+    assert assess() is not None
+    assert counted == [1]
+
+
+def test_pages_found_while_a_thread_assesses_change_nothing() -> None:
+    rates = np.full(4, 0.01)
+    planner = new_planner(estimator=KnownRates(rates))
+    planner.load(columns_of(known_pages(np.ones(4), rates, hosts=2)), 5, now=20.0)
+    planner.start(20.0)
+    visiting = Visiting(visits_per_second=1.0, host_visits_per_second=0.1)
+    before = planner.assessment(20.0, visiting)()
+
+    assess = planner.assessment(20.0, visiting)
+    for number in range(1000):
+        planner.discover(new_page(1000 + number, host=f"{number}.example"), 20.0)
+
+    assert assess() == before
+    assert planner.assessment(20.0, visiting)() != before
