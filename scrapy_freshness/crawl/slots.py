@@ -31,7 +31,8 @@ class DownloadSlots:
         #: Slot -> requests that have not arrived, with the times at which they set out.
         self._coming: dict[str, deque[tuple[float, Request]]] = {}
         self._concurrency = settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")
-        self._delay = settings.getfloat("DOWNLOAD_DELAY")  #: of slots, on average, when it was looked at last
+        self._delay = settings.getfloat("DOWNLOAD_DELAY")
+        self._mean_delay = self._delay  #: of slots, when they were looked at last
         self._looked_at = -math.inf
         self._special = settings.getdict("DOWNLOAD_SLOTS")
         self._obeys_robots = settings.getbool("ROBOTSTXT_OBEY")
@@ -62,8 +63,8 @@ class DownloadSlots:
         if not 0 <= now - self._looked_at < _LOOK_SECONDS:
             self._looked_at = now
             if slots := self._crawler.engine.downloader.slots.values():
-                self._delay = sum(slot.delay for slot in slots) / len(slots)
-        return self._delay
+                self._mean_delay = sum(slot.delay for slot in slots) / len(slots)
+        return self._mean_delay
 
     def free_at(self, key: str, now: float) -> float:
         """When the next request to a slot may start; *now* or earlier means at once."""
@@ -73,11 +74,7 @@ class DownloadSlots:
         slot = self._crawler.engine.downloader.slots.get(key)
         if slot is None:
             special = self._special.get(key, {})
-            limit = (
-                1
-                if special.get("delay", self.delay_seconds(now))
-                else special.get("concurrency", self._concurrency)
-            )
+            limit = 1 if special.get("delay", self._delay) else special.get("concurrency", self._concurrency)
             return now if coming < limit else now + _BUSY_SECONDS
         if len(slot.active) + coming >= slot.concurrency or (slot.delay and (coming or slot.queue)):
             return now + _BUSY_SECONDS
