@@ -62,7 +62,7 @@ class SiblingPaces:
         self._size = 0
         self._start, self._step, self._wait = np.zeros(16), np.ones(16), np.ones(16)
         #: Changes seen and expected after each point in time.
-        self._after = np.zeros((16, 2, _N_STEPS + 1), np.float32)
+        self._after = np.zeros((16, 2, _N_STEPS + 1))
 
     def observe(
         self,
@@ -94,7 +94,7 @@ class SiblingPaces:
             self._move(row, float(end[rows == row].max()))
         points = self._start[rows, None] + self._step[rows, None] * _STEPS
         share = np.clip((end[:, None] - points) / length[:, None], 0.0, 1.0)
-        np.add.at(self._after, rows, (found[:, :, None] * share[:, None, :]).astype(np.float32))
+        np.add.at(self._after, rows, found[:, :, None] * share[:, None, :])
 
     def paces(self, groups: Groups, since: FloatArray) -> FloatArray:
         """Pace of pages of some groups that were visited last at these times; 1 if nothing is known."""

@@ -1,5 +1,7 @@
 """What visits to siblings found, as the pace at which time passes for a page."""
 
+import struct
+
 import numpy as np
 import pytest
 
@@ -119,3 +121,20 @@ def test_a_long_silence_forgets(rng) -> None:
     later = [(page, 1e6, 1e6 + 1.0 + page, False, 0.0) for page in range(2)]
 
     assert watched(visits + later).paces(np.array([3]), np.array([399.0])) == pytest.approx(1, abs=0.05)
+
+
+def test_the_sums_of_a_very_large_host_do_not_drift() -> None:
+    """Where every fifth visit finds a change, as expected, time passes as it does, however many there are."""
+    paces, so_far, count = SiblingPaces(), 5e6, 10_000
+    paces.unpack(0, struct.pack("<ddd66f", 0.0, 1.0, 4.0, *(so_far,) * 66))
+    for _ in range(10):
+        paces.observe(
+            np.zeros(count, np.intp),
+            np.arange(count),
+            np.full(count, 20.0),
+            np.full(count, 24.0),
+            np.arange(count) % 5 == 0,
+            np.full(count, 0.2),
+        )
+
+    assert paces.paces(np.array([0]), np.array([3.0])) == pytest.approx(1.0, abs=1e-6)
