@@ -119,7 +119,7 @@ class Context:
 
 def require_host(store: Store, host: str | None) -> None:
     """Refuse a host that nobody has met."""
-    if host is not None and all(each.host != host for each in store.load_hosts()):
+    if host is not None and not store.has_host(host):
         raise FreshnessError(f"no host {host} is known")
 
 

@@ -85,7 +85,13 @@ def _spider(
     budget, started_at = terms.budget_per_second, state.started_at if state else None
     spent = {
         name: spending(
-            store, report.spider, budget_per_second=budget, started_at=started_at, now=now, span=span
+            store,
+            report.spider,
+            budget_per_second=budget,
+            started_at=started_at,
+            now=now,
+            span=span,
+            activity=activities[name],
         )
         for name, span in (("hour", HOUR_SECONDS), ("day", DAY_SECONDS))
     }

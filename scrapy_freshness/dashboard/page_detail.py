@@ -25,6 +25,7 @@ from scrapy_freshness.insight.clockwork import MOST_VISITS, busiest_hours, hourl
 from scrapy_freshness.insight.fragments import lives
 from scrapy_freshness.insight.posterior import posterior_of
 from scrapy_freshness.insight.reasons import Case, answer, sentences
+from scrapy_freshness.insight.rows import is_assumed, row_of
 from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.longevity_learners import points_of
 from scrapy_freshness.storage.live_reports import pages_with_ids
@@ -60,6 +61,7 @@ def show(request: Request) -> Response:
         "page.html",
         record=record,
         page=page,
+        is_assumed=is_assumed(row_of(page, page.spider)),
         case=case,
         answer=answer(case, asked.now) if case else None,
         reasons=sentences(case, asked.now) if case else [],

@@ -16,6 +16,7 @@ from scrapy_freshness.dashboard.url_search import Found, UrlSearch
 from scrapy_freshness.dashboard.watch import Sight
 from scrapy_freshness.errors import InputError
 from scrapy_freshness.insight.human import safe
+from scrapy_freshness.insight.rows import is_assumed, row_of
 from scrapy_freshness.model import PageKind, PageStatus
 from scrapy_freshness.storage.live_reports import pages_with_ids
 from scrapy_freshness.storage.page_reports import PageReport
@@ -64,6 +65,11 @@ class Line:
     value: float
     freshness: float
     next_visit_at: float
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether the change rate is what was assumed of it."""
+        return is_assumed(row_of(self.page, self.page.spider))
 
 
 def show(request: Request) -> Response:

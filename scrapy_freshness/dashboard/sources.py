@@ -64,8 +64,8 @@ def _table(asked: Asked) -> dict[str, Any]:
     pages = pages_with_ids(asked.desk.store, sight.census.columns["page_id"][rows].tolist())
     numbers = zip(
         *(_column(sight, name, rows).tolist() for name in ("link_rate", "profit", "decay")),
-        outlook.intervals(price).tolist(),
-        outlook.intervals(other_price).tolist(),
+        outlook.long_run_intervals(price).tolist(),
+        outlook.long_run_intervals(other_price).tolist(),
         strict=True,
     )
     named = dict(zip(sight.census.columns["page_id"][rows].tolist(), numbers, strict=True))

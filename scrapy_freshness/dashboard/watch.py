@@ -7,7 +7,7 @@ many pages there are, and only while somebody is looking.
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -241,14 +241,8 @@ class Watch:
         return Sight(census, self._terms(spider, known), now, alphabet, taken)
 
     def _terms(self, spider: str, known: Sight) -> Terms:
-        """The terms with the price and the back-offs of now; what a crawl is started with stays."""
+        """The terms of now; of a crawl that goes on as it was, what it was started with stays."""
         state = self._store.load_state(spider)
-        terms = known.terms
-        if state is None or state.policy != terms.policy.name:
+        if state is None or state.policy != known.terms.policy.name:
             return Terms.of(self._store, self._config, spider)
-        return replace(
-            terms,
-            price=state.price or terms.price,
-            budget_per_second=state.budget_per_second,
-            blocked_until={host.host: host.blocked_until for host in self._store.load_hosts()},
-        )
+        return known.terms.as_of_now(self._store, state)

@@ -21,8 +21,7 @@ a quarter of the host's mean wait apart, with straight lines between them: what 
 pace of a page that was visited just now, is off by up to a sixth.
 """
 
-import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,8 @@ _STEPS_A_WAIT, _STEPS_BEFORE = 4, 16
 #: Of the mean wait, how much is forgotten with each visit.
 _FORGETTING = 0.05
 _SHORTEST_SECONDS = 1e-3
-_HEAD = struct.Struct("<ddd")
+#: How a group is kept: start, step and wait, then changes seen and expected.
+_STATE = np.dtype([("head", "<f8", 3), ("after", "<f4", (2, _N_STEPS + 1))])
 _ALONE = -1  # row of groups of which no two pages have been visited
 
 
@@ -62,7 +62,7 @@ class SiblingPaces:
         self._size = 0
         self._start, self._step, self._wait = np.zeros(16), np.ones(16), np.ones(16)
         #: Changes seen and expected after each point in time.
-        self._after = np.zeros((16, 2, _N_STEPS + 1), np.float32)
+        self._after = np.zeros((16, 2, _N_STEPS + 1))
 
     def observe(
         self,
@@ -94,7 +94,7 @@ class SiblingPaces:
             self._move(row, float(end[rows == row].max()))
         points = self._start[rows, None] + self._step[rows, None] * _STEPS
         share = np.clip((end[:, None] - points) / length[:, None], 0.0, 1.0)
-        np.add.at(self._after, rows, (found[:, :, None] * share[:, None, :]).astype(np.float32))
+        np.add.at(self._after, rows, found[:, :, None] * share[:, None, :])
 
     def paces(self, groups: Groups, since: FloatArray) -> FloatArray:
         """Pace of pages of some groups that were visited last at these times; 1 if nothing is known."""
@@ -120,22 +120,22 @@ class SiblingPaces:
         row = int(self._places(np.array([group]))[0])
         if row == _ALONE:
             return None
-        head = _HEAD.pack(self._start[row], self._step[row], self._wait[row])
-        after: bytes = self._after[row].astype("<f4").tobytes()
-        return head + after
+        head = self._start[row], self._step[row], self._wait[row]
+        return np.array([(head, self._after[row])], _STATE).tobytes()
 
-    def unpack(self, group: int, state: bytes) -> None:
-        """Take over what was known of a group; what cannot be read is left out."""
-        if len(state) != _HEAD.size + 4 * self._after[0].size:
-            return
-        start, step, wait = _HEAD.unpack_from(state)
-        after = np.frombuffer(state, "<f4", offset=_HEAD.size).reshape(2, -1)
-        if not (np.isfinite([start, step, wait]).all() and np.isfinite(after).all()):
-            return
-        if step <= 0 or wait <= 0 or (row := self._new_row(group)) == _ALONE:
-            return
-        self._start[row], self._step[row], self._wait[row] = start, step, wait
-        self._after[row] = np.maximum(after, 0)
+    def unpack(self, states: Mapping[int, bytes]) -> None:
+        """Take over what was known of groups, by their numbers; what cannot be read is left out."""
+        numbers = [group for group, state in states.items() if len(state) == _STATE.itemsize]
+        groups = np.array(numbers, np.intp)
+        known = np.frombuffer(b"".join(states[group] for group in numbers), _STATE)
+        is_finite = np.isfinite(known["head"]).all(axis=1) & np.isfinite(known["after"]).all(axis=(1, 2))
+        is_sound = is_finite & (known["head"][:, 1:] > 0).all(axis=1)
+        groups, known = groups[is_sound], known[is_sound]
+        self._places(groups)
+        rows = np.array([self._new_row(group) for group in groups.tolist()], np.int32)
+        rows, known = rows[rows != _ALONE], known[rows != _ALONE]
+        self._start[rows], self._step[rows], self._wait[rows] = known["head"].T
+        self._after[rows] = np.maximum(known["after"], 0)
 
     def _places(self, groups: Groups) -> NDArray[np.int32]:
         if len(groups) and groups.max() >= len(self._place):
@@ -160,7 +160,8 @@ class SiblingPaces:
         return self._places(groups)
 
     def _new_row(self, group: int) -> int:
-        row = int(self._places(np.array([group]))[0])
+        """The row of a group that has a place; of one that has none yet the next, while there is room."""
+        row = int(self._place[group])
         if row != _ALONE or self._size == self._max_groups:
             return row
         if self._size == len(self._start):

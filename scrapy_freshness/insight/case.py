@@ -12,9 +12,9 @@ from scrapy_freshness.insight.keeping_up import is_held_up
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.insight.reach import reach_of
 from scrapy_freshness.insight.reasons import DAY_SECONDS, Case, MoreOften
-from scrapy_freshness.insight.rows import columns_of, row_of
+from scrapy_freshness.insight.rows import columns_of, is_assumed, row_of
 from scrapy_freshness.insight.spending import spending
-from scrapy_freshness.model import PageKind, PageRecord, PageStatus
+from scrapy_freshness.model import CrawlState, PageKind, PageRecord, PageStatus
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.storage.hub_reports import hub_report
 from scrapy_freshness.storage.inspection import crawling
@@ -24,8 +24,8 @@ from scrapy_freshness.storage.store import Store
 #: The terms of a spider's crawl and the outlook on all of its pages.
 Others = tuple[Terms, Outlook]
 
-#: How many visits a host takes is judged by so much time.
-_LATEST_SECONDS = 120.0
+#: How many visits a host takes is judged by so much time, or by that of so many requests if it is more.
+_LATEST_SECONDS, _LATEST_REQUESTS = 120.0, 20
 #: Pages from which the effect of another budget is told.
 _SAMPLE = 5_000
 
@@ -49,10 +49,14 @@ def case_of(
     is_running = spider in crawling(store)
     reach = reach_of(everyone, floor=terms.policy.pacing.floor, now=now)
     is_waiting_for_hosts = is_running and is_held_up(spent, reach)
-    if is_waiting_for_hosts:
-        terms = replace(terms, price=_price_on_host(store, everyone, record.host, spider, terms, now))
-    page = Outlook(terms, columns_of([row_of(record, spider)], {record.page_id: record.beliefs}), now)
+    row = row_of(record, spider)
+    columns = columns_of([row], {record.page_id: record.beliefs})
+    page = Outlook(terms, columns, now)
     value = float(page.values()[0])
+    on_host, price = page, terms.price
+    if is_waiting_for_hosts:
+        price = _price_on_host(store, everyone, record.host, state, terms, now)
+        on_host = Outlook(replace(terms, price=price), columns, now)
     is_ranked = record.status in (PageStatus.NEW, PageStatus.ACTIVE)
     rivals = everyone.competing_values()
     may_be_helped = _may_be_helped(record) and not is_waiting_for_hosts
@@ -64,10 +68,10 @@ def case_of(
         http_status=record.http_status,
         policy=terms.policy.name,
         budget_per_second=terms.budget_per_second,
-        price=terms.price,
+        price=price,
         min_interval_seconds=terms.min_interval,
         importance=record.importance,
-        is_compared=bool(record.history) and record.change_rate_low > 0,
+        is_compared=not is_assumed(row),
         change_rate=record.change_rate or terms.prior["change_rate"],
         change_rate_low=record.change_rate_low,
         change_rate_high=record.change_rate_high,
@@ -77,12 +81,13 @@ def case_of(
         last_visit_at=record.last_visit_at,
         not_before=record.not_before,
         freshness=float(page.freshness()[0]),
+        pace=float(np.nan_to_num(page.believed("pace"), nan=1.0)[0]),
         value=value,
         highest_value=float(page.values_after(math.inf)[0]),
         rank=1 + int(np.count_nonzero(rivals > value)) if is_ranked else None,
         ranked_pages=len(rivals),
-        interval_seconds=float(page.intervals(terms.price)[0]),
-        next_visit_at=float(page.next_visits()[0]),
+        interval_seconds=float(on_host.long_run_intervals(price)[0]),
+        next_visit_at=float(on_host.next_visits()[0]),
         host=record.host,
         host_blocked_until=host.blocked_until,
         host_failures=host.failures,
@@ -100,11 +105,15 @@ def case_of(
 
 
 def _price_on_host(
-    store: Store, everyone: Outlook, host: str, spider: str, terms: Terms, now: float
+    store: Store, everyone: Outlook, host: str, state: CrawlState | None, terms: Terms, now: float
 ) -> float:
     """What a visit has to be worth on a host that holds its pages up: they compete with each other only."""
-    visits = visits_of_host(store, spider, host, now - _LATEST_SECONDS)
-    return everyone.price_on(host, visits / _LATEST_SECONDS) if visits else terms.price
+    if state is None:
+        return terms.price
+    seconds = max(_LATEST_SECONDS, _LATEST_REQUESTS * state.delay_seconds)
+    seconds = min(seconds, max(now - state.started_at, _LATEST_SECONDS))
+    visits = visits_of_host(store, state.spider, host, now - seconds)
+    return everyone.price_on(host, visits / seconds) if visits else terms.price
 
 
 def _hub_sentences(store: Store, config: Config, record: PageRecord, now: float) -> list[str]:
@@ -126,7 +135,7 @@ def _may_be_helped(record: PageRecord) -> bool:
 def _more_often(everyone: Outlook, page: Outlook, terms: Terms) -> MoreOften | None:
     """The budget at which a page would be visited daily, or twice as often if that is more."""
     some = everyone.sample(_SAMPLE)
-    wanted = min(DAY_SECONDS, float(page.intervals(terms.price)[0]) / 2)
+    wanted = min(DAY_SECONDS, float(page.long_run_intervals(terms.price)[0]) / 2)
     visits = some.visits_per_second(terms.price)
     if wanted < terms.min_interval or terms.price <= 0 or visits == 0:
         return None

@@ -16,7 +16,7 @@ def hub_cases(store: Store, config: Config, reports: list[HubReport], now: float
         terms = Terms.of(store, config, spider)
         columns = store.load_pages(spider)
         outlook = Outlook(terms, columns, now)
-        intervals = outlook.intervals(terms.price if terms.policy.solve_price is None else 1.0)
+        intervals = outlook.long_run_intervals(terms.price if terms.policy.solve_price is None else 1.0)
         believed = {name: outlook.believed(name) for name in ("link_rate", "profit", "decay")}
         own = {report.page_id: report for report in reports if report.spider == spider}
         for row in np.flatnonzero(np.isin(columns.page_id, list(own))).tolist():

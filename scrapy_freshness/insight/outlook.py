@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from scrapy_freshness.config import Config
 from scrapy_freshness.estimation.sibling_pace import SiblingPaces
-from scrapy_freshness.model import PageColumns, PageKind, PageStatus, WaitingSignals
+from scrapy_freshness.model import CrawlState, PageColumns, PageKind, PageStatus, WaitingSignals
 from scrapy_freshness.pacing.budget import price_for_rate
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import UNKNOWN_PAGE
 from scrapy_freshness.planning.policy import Policy, PolicyOptions, policy_named
 from scrapy_freshness.planning.price import long_run_price
-from scrapy_freshness.planning.siblings import restore_paces
+from scrapy_freshness.planning.siblings import SIBLINGS, restore_paces
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.storage.page_reports import PageFilter, count_pages
 from scrapy_freshness.storage.store import Store
@@ -45,7 +45,7 @@ class Terms:
     prior: Mapping[str, float]  #: what is believed of pages that were not visited yet
     blocked_until: Mapping[str, float]  #: of hosts
     usual_wait: float = 1.0  #: seconds in which as many pages are visited as are known
-    groups: Mapping[str, bytes] = field(default_factory=dict, repr=False)  #: what was learned of groups
+    siblings: Mapping[str, bytes] = field(default_factory=dict, repr=False)  #: learned of hosts, by group
     waiting: WaitingSignals | None = None  #: signals that no visit has answered; None if nobody listens
 
     @classmethod
@@ -65,7 +65,7 @@ class Terms:
             prior=learner.prior(UNKNOWN_PAGE),
             blocked_until={host.host: host.blocked_until for host in store.load_hosts()},
             usual_wait=max(count_pages(store, PageFilter(spider=spider)), 1) / budget,
-            groups=groups,
+            siblings={name: groups[name] for name in groups if name.startswith(SIBLINGS)},
             waiting=store.load_waiting_signals(spider) if "signals" in policy.model.needs else None,
         )
         if terms.price <= 0:
@@ -74,6 +74,17 @@ class Terms:
         if policy.solve_price is not None:
             fetch_price = Outlook(terms, store.load_pages(spider), now=0.0).scheduled_price()
         return replace(terms, fetch_price=fetch_price)
+
+    def as_of_now(self, store: Store, state: CrawlState) -> Self:
+        """The terms with the price, the back-offs and the siblings of now; what a crawl starts with stays."""
+        watches = "pace" in self.policy.model.needs
+        return replace(
+            self,
+            price=state.price or self.price,
+            budget_per_second=state.budget_per_second,
+            blocked_until={host.host: host.blocked_until for host in store.load_hosts()},
+            siblings=store.load_groups(state.spider, SIBLINGS) if watches else {},
+        )
 
 
 class Outlook:
@@ -85,7 +96,7 @@ class Outlook:
         self._table.load(columns, now, terms.prior)
         self._table.usual_wait, self._table.usual_value = terms.usual_wait, terms.price
         if "pace" in terms.policy.model.needs:
-            restore_paces(self._table, SiblingPaces(), terms.groups)
+            restore_paces(self._table, SiblingPaces(), terms.siblings)
         if terms.waiting is not None:
             self._hear(terms.waiting)
         self._model = WithPins(WithPolls(terms.policy.model))
@@ -116,8 +127,8 @@ class Outlook:
         return np.where(waits, np.nan, frontier.values(np.arange(len(self._table)), self._now))
 
     def values_after(self, seconds: float) -> FloatArray:
-        """Value of visiting each page some time after its last visit."""
-        return self._model.value(self._beliefs, np.full(len(self._table), seconds))
+        """Value of visiting each page some time after its last visit, if siblings change as expected."""
+        return self._model.value(self._long_run_beliefs, np.full(len(self._table), seconds))
 
     def competing_values(self) -> FloatArray:
         """Values of the pages that compete for visits: new ones, and those that have a copy."""
@@ -140,7 +151,8 @@ class Outlook:
             return self._terms.price
         rows = np.flatnonzero(self.has_copy & (self._columns.host == self._columns.hosts.index(host)))
         least = self._terms.min_interval
-        return price_for_rate(self._model, self._beliefs.at(rows), visits_per_second, min_interval=least)
+        beliefs = self._long_run_beliefs.at(rows)
+        return price_for_rate(self._model, beliefs, visits_per_second, min_interval=least)
 
     def freshness(self) -> FloatArray:
         """Expected freshness of each page's copy now; 0 where there is none."""
@@ -185,22 +197,32 @@ class Outlook:
         fresh = self._model.freshness(self._beliefs, np.where(has_copy, self.elapsed, 0.0))
         return np.where(has_copy, fresh, 0.0)
 
-    def intervals(self, price: float) -> FloatArray:
+    def long_run_intervals(self, price: float) -> FloatArray:
         """Seconds between the visits of each page in the long run at a price; inf if it has none."""
+        return self._intervals(self._long_run_beliefs, price)
+
+    @property
+    def _long_run_beliefs(self) -> Beliefs:
+        """What is believed of the pages; in the long run their siblings change as expected."""
+        return replace(self._beliefs, pace=None)
+
+    def _intervals(self, beliefs: Beliefs, price: float) -> FloatArray:
+        """Seconds from a visit of each page to the next at a price; inf if there is none."""
         least = self._terms.min_interval
         if price <= 0:
             pinned = self._columns.pinned_seconds
             return np.full(len(self._table), least) if pinned is None else np.fmax(pinned, least)
-        seconds = self._model.elapsed_at(self._beliefs, price)
+        seconds = self._model.elapsed_at(beliefs, price)
         if self._table.has_polled:  # what brings nothing is polled all the same, after some time
             patience = self._table.patience_seconds[: len(self._table)]
-            seconds = np.where(is_polled(self._beliefs), np.minimum(seconds, patience), seconds)
+            seconds = np.where(is_polled(beliefs), np.minimum(seconds, patience), seconds)
         return np.maximum(seconds, least)
 
     def next_visits(self) -> FloatArray:
         """When each page is visited next if nothing happens; in the past if it is due, inf if never."""
         columns = self._columns
-        times = np.minimum(columns.last_visit_at, self._now) + self.intervals(self._terms.price)
+        intervals = self._intervals(self._beliefs, self._terms.price)
+        times = np.minimum(columns.last_visit_at, self._now) + intervals
         times = np.where(np.isnan(times), columns.discovered_at, times)
         times = np.where(np.isin(columns.status, _LEFT), columns.not_before, times)
         times[columns.status == PageStatus.SUSPENDED] = np.inf
@@ -211,7 +233,7 @@ class Outlook:
 
     def visits_per_second(self, price: float) -> float:
         """How many visits the pages with a copy take together in the long run at a price."""
-        intervals = self.intervals(price)[self._columns.status == PageStatus.ACTIVE]
+        intervals = self.long_run_intervals(price)[self._columns.status == PageStatus.ACTIVE]
         return float(np.sum(1 / np.maximum(intervals, 1e-9)))
 
     def believed(self, name: str) -> FloatArray:

@@ -31,7 +31,7 @@ def reach_of(outlook: Outlook, *, floor: float, now: float) -> Reach:
     may_be_visited = columns.not_before <= now
     is_new = (columns.status == PageStatus.NEW) & ~are_polled(columns.kind) & may_be_visited
     counts = outlook.has_copy & (columns.importance > 0)
-    intervals = outlook.intervals(floor)
+    intervals = outlook.long_run_intervals(floor)
     ready = int(np.count_nonzero(counts & may_be_visited & (outlook.elapsed >= intervals)))
     visits = float(np.sum(1 / np.maximum(intervals[counts], 1e-9)))
     if floor > 0 and ready <= _MANY_DUE * np.count_nonzero(counts):

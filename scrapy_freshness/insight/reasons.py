@@ -21,6 +21,8 @@ DAY_SECONDS = 86400.0
 
 #: An estimate whose interval is this wide (high / low) is called rough.
 _ROUGH = 8.0
+#: Paces at which siblings have changed about as often as expected.
+_AS_EXPECTED = 0.8, 1.25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +57,7 @@ class Case:
     last_visit_at: float | None
     not_before: float
     freshness: float
+    pace: float  #: how fast time has passed for its copy, by what visits to siblings found
     value: float  #: nan if the page waits for something else than its value
     highest_value: float  #: of a visit, however old the copy
     rank: int | None
@@ -188,6 +191,14 @@ def _beliefs(case: Case, now: float) -> Iterator[str]:
         f"It was last visited {relative(case.last_visit_at, now)}; the copy is still current with a "
         f"probability of {share(case.freshness)}."
     )
+    slowest, fastest = _AS_EXPECTED
+    if case.last_visit_at is not None and not case.is_source and not slowest <= case.pace <= fastest:
+        than_expected = "more" if case.pace > 1 else "less"
+        age = duration(case.pace * max(now - case.last_visit_at, 0.0))
+        yield (
+            f"Other pages of its host have changed {than_expected} than expected since: its copy counts as "
+            f"{age} old."
+        )
 
 
 def _pin(case: Case) -> Iterator[str]:

@@ -26,12 +26,14 @@ def row_of(page: PageReport | PageRecord, spider: str) -> Row:
 def is_assumed(row: Mapping[str, Any]) -> bool:
     """Whether the change rate of a page is what was assumed of it: no two versions have been compared.
 
-    >>> is_assumed({"changes": 0, "last_visit_at": 5.0, "last_change_at": 5.0})  # its first copy
+    >>> first_copy = {"changes": 0, "last_visit_at": 5.0, "last_change_at": 5.0, "change_rate_low": 0.1}
+    >>> is_assumed(first_copy), is_assumed(first_copy | {"last_visit_at": 9.0})
+    (True, False)
+    >>> is_assumed(first_copy | {"last_visit_at": 9.0, "change_rate_low": 0.0})  # nobody has estimated it
     True
-    >>> is_assumed({"changes": 0, "last_visit_at": 9.0, "last_change_at": 5.0})
-    False
     """
-    return not row["changes"] and row["last_visit_at"] == row["last_change_at"]
+    was_compared = row["changes"] or row["last_visit_at"] != row["last_change_at"]
+    return not (was_compared and row["change_rate_low"] > 0)
 
 
 def assess(store: Store, rows: Sequence[Row], terms_of: Callable[[str], Terms], now: float) -> None:

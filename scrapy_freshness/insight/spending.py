@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from scrapy_freshness.insight.human import duration
-from scrapy_freshness.storage.reports import DAY_SECONDS, HOUR_SECONDS, activity_since
+from scrapy_freshness.storage.reports import DAY_SECONDS, HOUR_SECONDS, Activity, activity_since
 from scrapy_freshness.storage.store import Store
 
 MINUTE_SECONDS = 60.0
@@ -46,16 +46,20 @@ def spending(
     started_at: float | None,
     now: float,
     span: float = HOUR_SECONDS,
+    activity: Activity | None = None,
 ) -> Spending:
     """What the last crawl of a spider spent in a span of time, such as the last hour.
 
     Counts are kept by minutes of the clock, so the minute in which a span began is left out, and that in
-    which a crawl began is counted as a whole.
+    which a crawl began is counted as a whole. They are read from the database unless what the spider did in
+    the span is given as *activity*, and the crawl has run for all of it.
     """
     started = started_at if started_at is not None else 0.0
     is_since_start = now - started < span
-    since = started - MINUTE_SECONDS if is_since_start else now - span
-    activity = activity_since(store, since).get(spider)
+    if is_since_start:
+        activity = activity_since(store, started - MINUTE_SECONDS).get(spider)
+    elif activity is None:
+        activity = activity_since(store, now - span).get(spider)
     return Spending(
         fetches=sum(activity.fetches.values()) if activity else 0,
         seconds=max(now - started, 1.0) if is_since_start else counted_seconds(span, now),

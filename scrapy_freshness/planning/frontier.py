@@ -2,9 +2,10 @@
 
 Between events the value of a page only grows. So each page sleeps until the time at which its value
 reaches the *rung*, a value a little below the price of a crawl; pages that sleep are worth less than
-all pages that are awake, and only the latter are evaluated. When too many are awake the rung is
-raised, when none is, it is lowered and the sleepers' times are computed anew, a slice of the table at
-each call, so that no call takes longer than a few milliseconds at any size.
+all pages that are awake (but for a while where visits to siblings have moved a value and the waking time
+has not followed yet: see siblings.py), and only the latter are evaluated. When too many are awake the
+rung is raised, when none is, it is lowered and the sleepers' times are computed anew, a slice of the
+table at each call, so that no call takes longer than a few milliseconds at any size.
 """
 
 import numpy as np

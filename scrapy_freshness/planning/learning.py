@@ -25,6 +25,7 @@ RateEstimator = Callable[[Sequence[bytes]], RateEstimate]
 _NEARLY = 1.05
 #: Names of groups are kept in an index, which takes no longer ones.
 _LONGEST_PATTERN = 300
+_NAMES = json.JSONEncoder(ensure_ascii=False)
 
 
 def note_beliefs(pages: Sequence[PageRecord], beliefs: Columns) -> None:
@@ -186,7 +187,7 @@ def group_name(learner: str, group: Group) -> str:
     >>> group_name("rates", ("example.com", "example.com/news/*"))
     '["rates", "example.com", "example.com/news/*"]'
     """
-    return json.dumps([learner, *group], ensure_ascii=False)
+    return _NAMES.encode([learner, *group])
 
 
 def groups_named(learner: str, states: Mapping[str, bytes]) -> dict[Group, bytes]:

@@ -13,7 +13,7 @@ from scrapy_freshness.estimation.history import ends_unchanged
 from scrapy_freshness.estimation.sibling_pace import SiblingPaces
 from scrapy_freshness.model import PageKind, PageRecord
 from scrapy_freshness.planning.frontier import Rows
-from scrapy_freshness.planning.learning import group_name, groups_named
+from scrapy_freshness.planning.learning import group_name
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.planning.visits import waited_in_silence
 from scrapy_freshness.value.contract import ValueModel
@@ -21,7 +21,8 @@ from scrapy_freshness.value.contract import ValueModel
 #: Pages whose waking times follow with each visit, and after any number of visits at least: all of them do
 #: about once before a page is visited again, and those that are visited rarely more often.
 _FOLLOW, _FOLLOW_AT_LEAST = 1, 64
-_GROUP = "siblings"
+#: How the names begin under which hosts are kept.
+SIBLINGS = '["siblings", '
 
 
 class Siblings:
@@ -72,9 +73,7 @@ class Siblings:
         self._taught.clear()
         packed = {} if paces is None else {host: paces.pack(host) for host in taught}
         return {
-            group_name(_GROUP, (self._table.hosts[host],)): state
-            for host, state in packed.items()
-            if state is not None
+            _name_of(self._table.hosts[host]): state for host, state in packed.items() if state is not None
         }
 
     def restore(self, groups: Mapping[str, bytes]) -> None:
@@ -86,7 +85,14 @@ class Siblings:
 def restore_paces(table: PageTable, paces: SiblingPaces, groups: Mapping[str, bytes]) -> None:
     """Let a table know the paces of its hosts that are kept in *groups*."""
     table.sibling_paces = paces
-    known = {host: state for (host, *_), state in groups_named(_GROUP, groups).items()}
-    for host in known:
-        for number in table.host_numbers([host]):
-            paces.unpack(number, known[host])
+    states = ((number, groups.get(_name_of(host))) for number, host in enumerate(table.hosts))
+    paces.unpack({number: state for number, state in states if state is not None})
+
+
+def _name_of(host: str) -> str:
+    """The name by which a host is kept.
+
+    >>> _name_of("a.example")
+    '["siblings", "a.example"]'
+    """
+    return group_name("siblings", (host,))

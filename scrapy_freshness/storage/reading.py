@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, ScalarSelect, Table, and_, fun
 
 from scrapy_freshness.model import CrawlState, HostRecord, PageColumns, PageRecord, Subscription
 from scrapy_freshness.storage.bulk import BulkSelect
-from scrapy_freshness.storage.rows import beliefs_from, clean, record_query, records_from
+from scrapy_freshness.storage.rows import beliefs_from, clean, host_name, record_query, records_from
 from scrapy_freshness.storage.schema import (
     PAGE_IDS_PER_SPIDER,
     URL_INDEXED,
@@ -104,9 +104,16 @@ def load_hosts(connection: Connection) -> list[HostRecord]:
     return [HostRecord(**row) for row in connection.execute(query).mappings()]
 
 
-def load_groups(connection: Connection, spider_name: str) -> dict[str, bytes]:
-    """What was learned of the groups of a spider's pages, by the name of the group."""
+def has_host(connection: Connection, name: str) -> bool:
+    """Whether anything is kept about a host."""
+    return connection.scalar(select(number_of(host, host_name(name)))) is not None
+
+
+def load_groups(connection: Connection, spider_name: str, beginning: str = "") -> dict[str, bytes]:
+    """What was learned of the groups of a spider's pages whose names begin so, by the name of the group."""
     own = page_group.c.spider_id == number_of(spider, clean(spider_name))
+    if beginning:
+        own &= page_group.c.name.startswith(beginning, autoescape=True)
     rows = connection.execute(select(page_group.c.name, page_group.c.state).where(own))
     return {name: bytes(state) for name, state in rows}
 

@@ -155,10 +155,15 @@ class Store:
         with self.reading() as connection:
             return reading.load_hosts(connection)
 
-    def load_groups(self, spider_name: str) -> dict[str, bytes]:
-        """What was learned of groups of pages of a spider, by name."""
+    def has_host(self, name: str) -> bool:
+        """Whether anything is kept about a host."""
         with self.reading() as connection:
-            return reading.load_groups(connection, spider_name)
+            return reading.has_host(connection, name)
+
+    def load_groups(self, spider_name: str, beginning: str = "") -> dict[str, bytes]:
+        """What was learned of groups of pages of a spider, by name; only of those whose names begin so."""
+        with self.reading() as connection:
+            return reading.load_groups(connection, spider_name, beginning)
 
     def load_sources(self, spider_name: str) -> list[SourceRecord]:
         """All sources of signals of a spider, without what they said at their last polls."""

@@ -73,7 +73,7 @@ _COLUMNS = tuple(each.name for each in fields(Beliefs))
 
 
 class ValueModel(Protocol):
-    """The value of a crawl; never falls while nothing happens to the page."""
+    """The value of a crawl; never falls while nothing happens to the page, nor to its siblings' pace."""
 
     needs: ClassVar[frozenset[str]]
     """Columns of the beliefs, beside importance and change rate, that must be there."""

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from answering import Answer
 from small_web import (
@@ -23,6 +24,7 @@ from small_web import (
     news_pages,
 )
 
+from scrapy_freshness.estimation.sibling_pace import SiblingPaces
 from scrapy_freshness.model import Batch, Outcome, VisitRecord
 from scrapy_freshness.storage.store import Store
 
@@ -189,3 +191,68 @@ def test_pages_that_are_visited_as_often_as_they_may_be_do_not_wait_for_their_ho
 
     assert page["is_running"]
     assert not page["is_held_up"]
+
+
+def hold_up(store: Store, url: str, visited_at: list[float], **fields: Any) -> None:
+    """Let the crawl of spider news run, with visits of one page as its host takes them."""
+    state = store.load_state("news")
+    assert state is not None
+    (page,) = [page for page in news_pages() if page.url == url]
+    visits = [VisitRecord(page_id=page.page_id, at=at, outcome=Outcome.UNCHANGED) for at in visited_at]
+    store.save("news", Batch(state=replace(state, **fields), visits=visits))
+    store.lock("news")
+
+
+def test_the_price_on_a_host_that_is_asked_rarely_comes_from_enough_visits(why: Run, web_url: str) -> None:
+    """In the last two minutes there was none, in those of twenty requests there were sixteen."""
+    with Store.open(web_url) as store:
+        hold_up(store, FAST, [NOW - 200 - 60 * number for number in range(16)], delay_seconds=60.0)
+        page = why(FAST)
+
+    assert page["is_held_up"]
+    assert page["price"] < PRICE / 10
+
+
+def test_the_price_on_a_host_comes_from_the_visits_of_this_run(why: Run, web_url: str) -> None:
+    with Store.open(web_url) as store:
+        visited_at = [NOW - 5, NOW - 105, NOW - 205, NOW - 305]
+        hold_up(store, FAST, visited_at, delay_seconds=20.0, started_at=NOW - 400)
+        often = why(FAST)
+        store.unlock()
+        hold_up(store, FAST, [], delay_seconds=300.0, started_at=NOW - 400)
+
+        assert why(FAST)["price"] == often["price"] < PRICE
+
+
+def test_values_are_the_same_whatever_a_host_takes(why: Run, freshness: Run, web_url: str) -> None:
+    """A page that is gone and due is worth what all pages cost, as those that it is compared with."""
+    (gone,) = [page for page in news_pages() if page.url == GONE]
+    with Store.open(web_url) as store:
+        store.save("news", Batch(pages=[replace(gone, not_before=0.0, importance=1e-3)]))
+        hold_up(store, FAILING, [NOW - second for second in range(1, 100)])
+        pages = freshness("pages", "--json", "--limit", "50", "--spider", "news").json["pages"]
+        told = {page["url"]: why(page["url"]) for page in pages}
+
+    assert told[GONE]["is_held_up"]
+    assert told[GONE]["price"] < told[GONE]["value"] == PRICE
+    assert told[GONE]["host_rivals"] == 0
+    assert [told[page["url"]]["value"] for page in pages] == [page["value"] for page in pages]
+
+
+def test_siblings_that_have_changed_make_a_page_older(freshness: Run, web_url: str) -> None:
+    paces, n = SiblingPaces(), 40
+    pages = np.arange(n)
+    begin, end = np.full(n, NOW - 50), np.full(n, NOW - 10)
+    paces.observe(np.zeros(n, np.intp), pages, begin, end, pages >= 0, np.full(n, 0.1))
+    state = paces.pack(0)
+    assert state is not None
+    with Store.open(web_url) as store:
+        store.save("shop", Batch(groups={'["siblings", "a.example"]': state}))
+    news, shop = freshness("why", SHARED, "--json").json["pages"]
+
+    assert news["pace"] == 1, "that policy does not watch siblings"
+    assert shop["pace"] == pytest.approx(np.sqrt(40 / 4.9), rel=0.01)
+    assert (
+        "Other pages of its host have changed more than expected since: its copy counts as 2.9 min old."
+        in shop["sentences"]
+    )

@@ -1,5 +1,7 @@
 """What visits to siblings found, as the pace at which time passes for a page."""
 
+import struct
+
 import numpy as np
 import pytest
 
@@ -100,7 +102,7 @@ def test_what_is_packed_is_known_again(rng) -> None:
     visits, last = random_visits(rng)
     paces, restored = watched(visits), SiblingPaces()
 
-    restored.unpack(8, paces.pack(3))
+    restored.unpack({8: paces.pack(3)})
 
     assert restored.paces(np.full(20, 8), last) == pytest.approx(paces.paces(np.full(20, 3), last))
     assert restored.pack(8) == paces.pack(3)
@@ -109,7 +111,7 @@ def test_what_is_packed_is_known_again(rng) -> None:
 @pytest.mark.parametrize("state", [b"", b"x" * 7, b"\xff" * 288, b"\0" * 288])
 def test_what_cannot_be_read_is_left_out(state) -> None:
     paces = SiblingPaces()
-    paces.unpack(0, state)
+    paces.unpack({0: state})
 
     assert paces.paces(np.array([0]), np.array([1.0])) == 1
 
@@ -119,3 +121,30 @@ def test_a_long_silence_forgets(rng) -> None:
     later = [(page, 1e6, 1e6 + 1.0 + page, False, 0.0) for page in range(2)]
 
     assert watched(visits + later).paces(np.array([3]), np.array([399.0])) == pytest.approx(1, abs=0.05)
+
+
+def test_the_sums_of_a_very_large_host_do_not_drift() -> None:
+    """Where every fifth visit finds a change, as expected, time passes as it does, however many there are."""
+    paces, so_far, count = SiblingPaces(), 5e6, 10_000
+    paces.unpack({0: struct.pack("<ddd66f", 0.0, 1.0, 4.0, *(so_far,) * 66)})
+    for _ in range(10):
+        paces.observe(
+            np.zeros(count, np.intp),
+            np.arange(count),
+            np.full(count, 20.0),
+            np.full(count, 24.0),
+            np.arange(count) % 5 == 0,
+            np.full(count, 0.2),
+        )
+
+    assert paces.paces(np.array([0]), np.array([3.0])) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_of_many_groups_those_are_taken_over_that_can_be_read_and_have_room(rng) -> None:
+    state = watched(random_visits(rng)[0]).pack(3)
+    paces = SiblingPaces(max_groups=20)
+
+    paces.unpack({group: state if group % 2 else state[::-1] for group in range(60)})
+
+    assert paces.have_pace(np.arange(60)).nonzero()[0].tolist() == list(range(1, 40, 2))
+    assert {paces.pack(group) for group in range(1, 40, 2)} == {state}

@@ -32,6 +32,7 @@ def case(**fields: Any) -> Case:
         "last_visit_at": NOW - 3600,
         "not_before": 0.0,
         "freshness": 0.7,
+        "pace": 1.0,
         "value": 5.0,
         "highest_value": 30.0,
         "rank": 20,
@@ -137,3 +138,15 @@ def test_a_request_that_was_never_sent_is_told_from_one_that_failed() -> None:
 
     assert "It was tried 6 times, but the request was never sent: robots.txt forbids it" in never_sent
     assert "The last 6 visits failed, the last with HTTP 503." in failed
+
+
+@pytest.mark.parametrize(("pace", "than_expected", "age"), [(1.5, "more", "1.5 h"), (0.5, "less", "30 min")])
+def test_siblings_that_have_moved_a_page_are_named(pace: float, than_expected: str, age: str) -> None:
+    told = f"Other pages of its host have changed {than_expected} than expected since: its copy counts as "
+
+    assert f"{told}{age} old." in sentences(case(pace=pace), NOW)
+
+
+@pytest.mark.parametrize("fields", [{"pace": 1.1}, {"pace": 0.9}, {"pace": 3.0, "is_source": True}])
+def test_siblings_that_have_not_are_left_out(fields: dict[str, Any]) -> None:
+    assert "Other pages" not in " ".join(sentences(case(**fields), NOW))

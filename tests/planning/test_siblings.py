@@ -1,13 +1,19 @@
 """What visits to siblings found moves the visits of a page."""
 
-import numpy as np
-from planning_world import always_free
+from dataclasses import replace
 
-from scrapy_freshness.model import Outcome, PageRecord
+import numpy as np
+import pytest
+from planning_world import Crawl, always_free, columns_of, new_page
+
+from scrapy_freshness.estimation.sibling_pace import SiblingPaces
+from scrapy_freshness.model import Outcome, PageRecord, PageStatus
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_for
 from scrapy_freshness.planning.planner import Planner
-from scrapy_freshness.planning.policy import policy_named
+from scrapy_freshness.planning.policy import PolicyOptions, policy_named
+from scrapy_freshness.planning.siblings import restore_paces
+from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.planning.visits import Report
 
 N_PAGES = 20
@@ -96,3 +102,89 @@ def test_policies_that_do_not_want_to_know_do_not_watch() -> None:
     site = Site("greedy-expected").run(100, 30)
 
     assert not [name for name in site.planner.take_groups() if "siblings" in name]
+
+
+def test_a_crawl_that_is_started_again_goes_on_at_the_paces_of_before() -> None:
+    site = Site().run(600, 100)
+    table, groups = site.planner._table, site.planner.take_groups()
+    last = table.last_visit[: len(table)]
+    records = [
+        replace(record, last_visit_at=float(at), status=PageStatus.ACTIVE)
+        for record, at in zip(site.records.values(), last, strict=True)
+    ]
+
+    policy = policy_named("holistic")
+    again = Planner(policy, Hosts(5.0, 60.0), learner_for(policy))
+    again.load(columns_of(records), len(records) + 1, 600.0, groups)
+    known = table.sibling_paces.paces(table.host[: len(table)], last)
+
+    assert np.ptp(known) > 0.2
+    assert again._table.beliefs(np.arange(len(records))).pace == pytest.approx(known, rel=1e-6)
+
+
+class Neighbours:
+    """A host with ten pages that are visited and change, and one that sleeps: not worth the threshold yet."""
+
+    def __init__(self) -> None:
+        policy = policy_named("holistic", PolicyOptions(threshold=60.0))
+        self.planner = Planner(policy, Hosts(5.0, 60.0), learner_for(policy))
+        self.crawl = Crawl(self.planner)
+        pages = [
+            new_page(
+                number, status=PageStatus.ACTIVE, last_visit_at=0.0, change_rate=1e-3, importance=importance
+            )
+            for number, importance in enumerate([1.0] + [100.0] * 10, start=1)
+        ]
+        for number, page in enumerate(pages, start=1):
+            page.page_id = number
+        self.crawl.start(pages, 100.0)
+
+    def visit(self, number: int) -> None:
+        for _ in range(number):
+            visit = self.crawl.begin(100.0)
+            assert visit is not None
+            assert visit.row > 0
+            self.planner.end_visit(visit, Report(outcome=Outcome.CHANGED, at=100.0))
+        self.planner.settle(100.0)
+
+    @property
+    def wakes_at(self) -> float:
+        return float(self.planner._table.wake[0])
+
+
+def test_what_siblings_show_wakes_a_page_earlier() -> None:
+    neighbours = Neighbours()
+    before = neighbours.wakes_at
+    neighbours.visit(10)
+
+    assert 100 < neighbours.wakes_at < 0.9 * before
+
+
+def test_a_visit_that_followed_a_signal_says_nothing_of_siblings() -> None:
+    silent, signalled = Neighbours(), Neighbours()
+    signalled.planner.news.signal(np.arange(1, 11), 50.0)
+    before = signalled.wakes_at
+    for each in (silent, signalled):
+        each.visit(10)
+
+    assert [name for name in silent.planner.take_groups() if "siblings" in name]
+    assert not [name for name in signalled.planner.take_groups() if "siblings" in name]
+    assert signalled.wakes_at == before
+
+
+def test_only_the_hosts_of_the_table_are_looked_up() -> None:
+    """There may be a hundred thousand, and few of them are asked about."""
+
+    class Kept(dict):
+        def __iter__(self):
+            raise AssertionError("all names were read")
+
+        items = keys = values = __iter__
+
+    groups = Kept(Site().run(600, 100).planner.take_groups())
+    table = PageTable(policy_named("holistic").model.needs)
+    page = new_page(1, "a", status=PageStatus.ACTIVE, last_visit_at=0.0)
+    table.load(columns_of([page]), 600.0, learner_for(policy_named("holistic")).prior(page))
+    restore_paces(table, SiblingPaces(), groups)
+
+    assert table.beliefs(np.array([0])).pace != 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from samples import page
 
-from scrapy_freshness.model import Batch, PageKind, PageStatus
+from scrapy_freshness.model import Batch, HostRecord, PageKind, PageStatus
 from scrapy_freshness.storage import reading
 from scrapy_freshness.storage.store import Store
 
@@ -104,6 +104,8 @@ def test_groups_come_back_as_last_saved_and_belong_to_one_spider(store: Store) -
 
     assert store.load_groups("quotes") == {"a.example/": b"\x01" * 1000, "lone \ufffd": b"1"}
     assert store.load_groups("nobody") == {}
+    assert store.load_groups("quotes", "lone") == {"lone \ufffd": b"1"}
+    assert store.load_groups("quotes", "%") == {}
 
 
 def test_records_that_do_not_exist_are_left_out(store: Store) -> None:
@@ -111,3 +113,10 @@ def test_records_that_do_not_exist_are_left_out(store: Store) -> None:
 
     assert sorted(record.page_id for record in store.load_records([5, 2, 1])) == [1, 5]
     assert store.load_records([]) == []
+
+
+def test_a_host_is_known_by_its_name(store: Store) -> None:
+    store.save("quotes", Batch(hosts=[HostRecord(host="a.example")]))
+
+    assert store.has_host("a.example")
+    assert not store.has_host("example")
