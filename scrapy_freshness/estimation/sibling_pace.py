@@ -156,7 +156,7 @@ class SiblingPaces:
                 if (row := self._new_row(group)) == _ALONE:
                     continue
                 self._wait[row] = length[number]
-                self._move(row, float(end[number]))
+                self._place_points(row, float(end[number]))
         return self._places(groups)
 
     def _new_row(self, group: int) -> int:
@@ -184,8 +184,11 @@ class SiblingPaces:
     def _move(self, row: int, now: float) -> None:
         """Move the points in time: half of them into the past, and as far apart as they should be."""
         before = self._start[row] + self._step[row] * _STEPS
-        self._step[row] = max(self._wait[row] / _STEPS_A_WAIT, _SHORTEST_SECONDS)
-        self._start[row] = now - _STEPS_BEFORE * self._step[row]
+        self._place_points(row, now)
         points = self._start[row] + self._step[row] * _STEPS
         for kind in (0, 1):
             self._after[row, kind] = np.interp(points, before, self._after[row, kind], right=0.0)
+
+    def _place_points(self, row: int, now: float) -> None:
+        step = self._step[row] = max(self._wait[row] / _STEPS_A_WAIT, _SHORTEST_SECONDS)
+        self._start[row] = now - _STEPS_BEFORE * step

@@ -126,10 +126,10 @@ class ReadyPages:
         return self._waiting[0][0] if self._waiting else float("inf")
 
     def _end_waits(self, now: float) -> None:
-        self._drop_ended()
         while self._waiting and self._waiting[0][0] <= now:
-            self._end_wait(self._waiting[0][1])
-            self._drop_ended()
+            until, host = heapq.heappop(self._waiting)
+            if self._look_at.get(host) == until:
+                self._end_wait(host)
 
     def _end_wait(self, host: str) -> None:
         del self._look_at[host]
