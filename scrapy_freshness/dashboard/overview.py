@@ -167,6 +167,7 @@ def _now(asked: Asked) -> dict[str, Any]:
         "terms": sight.terms,
         "visits": live_reports.recent_visits(store, asked.spider, 14),
         "worst": _worst(sight),
+        "waste": sight.host_sums.waste,
     }
 
 

@@ -69,6 +69,7 @@ def show(request: Request) -> Response:
         qualities=qualities[:_MOST],
         liars=[(each, _addresses(each, sources)) for each in qualities if each.is_lying],
         bad_sources=[each for each in sources if say_nothing(each[1])],
+        honest=_addresses_of_honest(qualities, sources),
         useless=[each for each in qualities if each.is_useless],
         n_early=sum(dates == "early" for _, dates in sources),
         dates=DATES,
@@ -95,6 +96,18 @@ def _addresses(liar: Quality, sources: list[tuple[SourceReport, str]]) -> list[s
     if liar.source is not SignalSource.SITEMAP:
         return []
     return [each.url for each, dates in sources if each.host == liar.host and dates == "false"]
+
+
+def _addresses_of_honest(qualities: list[Quality], sources: list[tuple[SourceReport, str]]) -> list[str]:
+    """Sitemaps and feeds whose dates are mostly true; the kind of source on a host where no address is known."""
+    named = [each.url for each, dates in sources if dates == "true"]
+    hosts = {each.host for each, dates in sources if dates == "true"}
+    others = [
+        f"{each.host}, {each.source.name.lower()}"
+        for each in qualities
+        if each.judgement == "true" and each.host not in hosts
+    ]
+    return [*named, *others]
 
 
 def _qualities(asked: Asked, spider: str) -> list[Quality]:

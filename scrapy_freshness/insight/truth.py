@@ -82,6 +82,13 @@ class Quality:
         return self.judgement == "false" and self.source is not SignalSource.FEED
 
     @property
+    def changes_by_itself(self) -> bool:
+        """Whether more pages had changed than its signals announce, as far as both are known."""
+        return (
+            self.found is not None and self.precision is not None and self.found.value > self.precision.high
+        )
+
+    @property
     def is_useless(self) -> bool:
         """Whether it is a feed, and its news are hardly ever on the pages that it was taken to be about."""
         return self.judgement == "false" and self.source is SignalSource.FEED

@@ -19,7 +19,7 @@ PAGES = {
     "overview": ("/", "The crawl"),
     "pages": ("/pages", "Download CSV"),
     "page": ("/pages/25", "Why is it visited when it is?"),
-    "hosts": ("/hosts", "Wasted fetches"),
+    "hosts": ("/hosts", "wastes most budget"),
     "sources": ("/sources", "Polled for new links"),
     "signals": ("/signals", "Some of them lie"),
     "policies": ("/policies", "What if another policy had crawled?"),

@@ -32,12 +32,16 @@ def test_is_my_crawl_keeping_up(page: Page) -> None:
 
 
 def test_which_host_wastes_most_budget(page: Page) -> None:
-    first = page.get_by_role("region", name="Hosts that waste most budget").locator("tbody tr").first
-    worst = first.get_by_role("link").inner_text()
+    card = page.get_by_role("region", name="Hosts that waste most budget")
+    expect(card).to_contain_text("brought nothing new")
+    link = card.locator("tbody tr").first.get_by_role("link")
+    worst, pages_of_it = link.inner_text(), link.get_attribute("href")
     page.get_by_role("link", name="All hosts", exact=True).click()
     expect(page.get_by_role("region", name=f"{worst} wastes most budget")).to_contain_text(
         "of what all hosts waste"
     )
+    links = page.get_by_role("link", name=worst, exact=True).all()
+    assert {link.get_attribute("href") for link in links} == {pages_of_it}
 
 
 @pytest.mark.parametrize(
