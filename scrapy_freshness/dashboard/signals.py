@@ -9,7 +9,7 @@ from scrapy_freshness.dashboard.charts import Chart, Key
 from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.svg import Drawing, even_ticks
 from scrapy_freshness.insight.human import share
-from scrapy_freshness.insight.truth import JUDGEMENTS, Quality, dates_of, is_missing, say_nothing
+from scrapy_freshness.insight.truth import JUDGEMENTS, Quality, dates_of, honest, is_missing, say_nothing
 from scrapy_freshness.model import PageKind, SignalSource
 from scrapy_freshness.planning.signal_trust import signal_trust
 from scrapy_freshness.storage import signal_reports
@@ -69,7 +69,7 @@ def show(request: Request) -> Response:
         qualities=qualities[:_MOST],
         liars=[(each, _addresses(each, sources)) for each in qualities if each.is_lying],
         bad_sources=[each for each in sources if say_nothing(each[1])],
-        honest=_addresses_of_honest(qualities, sources),
+        honest=honest(qualities, sources),
         useless=[each for each in qualities if each.is_useless],
         n_early=sum(dates == "early" for _, dates in sources),
         dates=DATES,
@@ -96,18 +96,6 @@ def _addresses(liar: Quality, sources: list[tuple[SourceReport, str]]) -> list[s
     if liar.source is not SignalSource.SITEMAP:
         return []
     return [each.url for each, dates in sources if each.host == liar.host and dates == "false"]
-
-
-def _addresses_of_honest(qualities: list[Quality], sources: list[tuple[SourceReport, str]]) -> list[str]:
-    """Sitemaps and feeds whose dates are mostly true; the kind of source on a host where no address is known."""
-    named = [each.url for each, dates in sources if dates == "true"]
-    hosts = {each.host for each, dates in sources if dates == "true"}
-    others = [
-        f"{each.host}, {each.source.name.lower()}"
-        for each in qualities
-        if each.judgement == "true" and each.host not in hosts
-    ]
-    return [*named, *others]
 
 
 def _qualities(asked: Asked, spider: str) -> list[Quality]:

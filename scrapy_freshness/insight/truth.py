@@ -1,6 +1,6 @@
 """Do sitemaps, feeds and pings tell the truth?  By what visits found after their signals, with its doubt."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from scrapy_freshness.insight.learned_signals import share_interval
@@ -108,6 +108,18 @@ def dates_of(source: SourceReport, qualities: Mapping[tuple[str, SignalSource], 
 def say_nothing(dates: str) -> bool:
     """Whether dates are known to be such as say nothing about any one page, by the polls alone."""
     return dates in _BAD_DATES
+
+
+def honest(qualities: Iterable[Quality], sources: Iterable[tuple[SourceReport, str]]) -> list[str]:
+    """Who mostly tells the truth: addresses of sources with such dates, and kinds of sources without any."""
+    named = [(each.host, each.url) for each, dates in sources if dates == "true"]
+    hosts = {host for host, _ in named}
+    others = [
+        f"{each.host}, {each.source.name.lower()}"
+        for each in qualities
+        if each.judgement == "true" and each.host not in hosts
+    ]
+    return [*(url for _, url in named), *others]
 
 
 def is_missing(source: SourceReport) -> bool:

@@ -21,7 +21,7 @@ PAGES = {
     "page": ("/pages/25", "Why is it visited when it is?"),
     "hosts": ("/hosts", "wastes most budget"),
     "sources": ("/sources", "Polled for new links"),
-    "signals": ("/signals", "Some of them lie"),
+    "signals": ("/signals", "Some say little that is true"),
     "policies": ("/policies", "What if another policy had crawled?"),
 }
 THEMES = ("light", "dark")
