@@ -266,9 +266,9 @@ def _budget_chart(found: list[Prospect], budget: float) -> Chart:
     """Expected freshness in the long run over the budget."""
     budgets = [each.budget_per_second for each in found]
     shares = [each.freshness for each in found] + [each.uniform_freshness for each in found]
-    low = max(0.0, float(np.floor(10 * min(shares) - 0.5)) / 10)
-    drawing = Drawing.of((budgets[0] / 1.2, budgets[-1] * 1.2), (low, 1.0), log_x=True, height=220)
-    drawing.y_axis(even_ticks(low, 1.0), lambda tick: f"{100 * tick:g} %")
+    ticks = even_ticks(max(0.0, float(np.floor(10 * min(shares) - 0.5)) / 10), 1.0)
+    drawing = Drawing.of((budgets[0] / 1.2, budgets[-1] * 1.2), (ticks[0], 1.0), log_x=True, height=230)
+    drawing.y_axis(ticks, lambda tick: f"{100 * tick:g} %")
     drawing.x_axis(budgets, rate, "budget")
     drawing.down(budget, "budget", "the present budget")
     drawing.line(budgets, [each.uniform_freshness for each in found], "c2 dashed")
