@@ -185,12 +185,13 @@ class Drawing:
             self.add("line", x1=self.x(tick), x2=self.x(tick), y1=bottom, y2=bottom + 4, class_="axis")
             if self.x(tick) < self.x.start + _NEAR:
                 continue
+            is_last = self.x(tick) > self.x.end - _NEAR / 2
             self.add(
                 "text",
                 utc_text(tick, form),
-                x=self.x(tick),
+                x=float(self.width) if is_last else self.x(tick),
                 y=bottom + _BELOW,
-                text_anchor="middle",
+                text_anchor="end" if is_last else "middle",
                 class_="tick spare" if place % 2 else "tick",  # left out where there is little room
                 data_at=tick,
                 data_form=form,
