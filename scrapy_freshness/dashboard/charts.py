@@ -38,9 +38,9 @@ def freshness_chart(points: Sequence[FreshnessPoint], since: float, now: float, 
     fresh = [point.freshness for point in points]
     uniform = [point.uniform_freshness for point in points]
     lowest = min([*fresh, *uniform], default=0.0)
-    low = max(0.0, np.floor(10 * lowest - 0.5) / 10)
-    drawing = Drawing.of((since, now), (low, 1.0))
-    drawing.y_axis(even_ticks(low, 1.0), lambda tick: f"{100 * tick:g} %")
+    ticks = even_ticks(max(0.0, np.floor(10 * lowest - 0.5) / 10), 1.0)
+    drawing = Drawing.of((since, now), (ticks[0], 1.0))
+    drawing.y_axis(ticks, lambda tick: f"{100 * tick:g} %")
     drawing.time_axis()
     for part in _without_gaps(points, 3 * span_seconds):
         at = [point.at for point in part]
@@ -52,8 +52,8 @@ def freshness_chart(points: Sequence[FreshnessPoint], since: float, now: float, 
     return Chart(
         drawing.svg("Expected freshness over time, beside that of visiting all pages in turn"),
         [Key("this crawl", "c1"), Key("every page in turn", "c2")],
-        ["time (UTC)", "this crawl", "in turn"],
-        [(_utc(point.at), share(point.freshness), share(point.uniform_freshness)) for point in points],
+        ["time", "this crawl", "in turn"],
+        [(moment(point.at), share(point.freshness), share(point.uniform_freshness)) for point in points],
     )
 
 
@@ -70,8 +70,8 @@ def price_chart(points: Sequence[FreshnessPoint], since: float, now: float, span
         drawing.line([point.at for point in part], [point.price for point in part], "c4 thick")
         if len(part) == 1:
             drawing.point(part[0].at, part[0].price, "c4")
-    rows = [(_utc(point.at), number(point.price)) for point in points]
-    return Chart(drawing.svg("Price of a visit over time"), [], ["time (UTC)", "price"], rows)
+    rows = [(moment(point.at), number(point.price)) for point in points]
+    return Chart(drawing.svg("Price of a visit over time"), [], ["time", "price"], rows)
 
 
 def stacked_chart(
@@ -105,8 +105,8 @@ def stacked_chart(
         drawing.across(budget, "budget")
     used = [name for name in classes if any(name in kinds for kinds in counts.values())]
     keys = [Key(name, classes[name]) for name in used] + ([Key("budget", "budget")] if has_budget else [])
-    rows = [(_utc(at), *(kinds.get(name, 0) for name in used)) for at, kinds in counts.items()]
-    return Chart(drawing.svg(title), keys, ["time (UTC)", *used], rows)
+    rows = [(moment(at), *(kinds.get(name, 0) for name in used)) for at, kinds in counts.items()]
+    return Chart(drawing.svg(title), keys, ["time", *used], rows)
 
 
 def length_histogram(seconds: NDArray[np.float64], class_: str, title: str, label: str) -> Chart:
@@ -138,7 +138,3 @@ def _without_gaps(points: Sequence[FreshnessPoint], longest: float) -> list[list
             parts.append([])
         parts[-1].append(point)
     return parts
-
-
-def _utc(at: float) -> str:
-    return moment(at).removesuffix(":00 UTC")

@@ -70,7 +70,8 @@ class Desk:
             "every": human.every,
             "number": human.number,
             "rate": human.rate,
-            "share": human.share,
+            "share": lambda value: unbroken(human.share(value)),
+            "unbroken": unbroken,
             "size": human.size,
             "shown": human.safe,
             "clipped": human.clipped,
@@ -169,6 +170,11 @@ def when(at: float | None, now: float) -> Markup:
     return Markup('<time datetime="{}" title="{}" data-at="{:.0f}">{}</time>').format(
         stamp, human.moment(at), at, text
     )
+
+
+def unbroken(text: str) -> str:
+    """Text whose lines do not end before a per cent sign."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def web_link(url: str) -> str | None:

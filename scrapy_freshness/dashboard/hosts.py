@@ -7,18 +7,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from scrapy_freshness.dashboard.desk import Asked
+from scrapy_freshness.insight.waste import Waste
 from scrapy_freshness.model import HostRecord
 
 #: What hosts can be sorted by: head of the column and whether the largest comes first.
 SORTS: dict[str, tuple[str, bool]] = {
     "host": ("Host", False),
-    "wasted": ("Wasted fetches", True),
+    "wasted": ("Wasted", True),
     "fetches": ("Fetches", True),
     "pages": ("Pages", True),
     "visits": ("Visits", True),
-    "changes": ("Changes found", True),
+    "changes": ("Changes", True),
     "freshness": ("Fresh", False),
-    "due": ("Due now", True),
+    "due": ("Due", True),
     "blocked_until": ("Back-off", True),
     "false_not_modified": ("False 304s", True),
 }
@@ -43,6 +44,11 @@ class Line:
     due: int
     kept: HostRecord
 
+    @property
+    def waste(self) -> Waste:
+        """What its fetches went to that brought nothing new."""
+        return Waste(fetches=self.fetches, wasted=self.wasted, redirects=self.redirects, retries=self.retries)
+
 
 def show(request: Request) -> Response:
     """The table of hosts."""
@@ -61,7 +67,7 @@ def show(request: Request) -> Response:
         "hosts.html",
         lines=chosen[(number - 1) * _LENGTH : number * _LENGTH],
         most=max(lines, key=lambda line: line.wasted, default=None),
-        all_fetches=sum(line.fetches for line in lines),
+        waste=asked.sight.host_sums.waste,
         total=len(chosen),
         first=(number - 1) * _LENGTH + 1,
         number=number,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_freshness.insight.waste import Waste
 from scrapy_freshness.storage.reports import HostTaken
 
 _NOTHING = HostTaken(fetches=0, redirects=0, retries=0, fruitful=0)
@@ -26,6 +27,16 @@ class HostSums:
     retries: NDArray[np.int64]
     wasted: NDArray[np.int64]  #: fetches that brought neither a first copy, nor a change, nor signals
     freshness: NDArray[np.float64]  #: mean over the copies by importance; nan without any
+
+    @property
+    def waste(self) -> Waste:
+        """Of all hosts together."""
+        return Waste(
+            fetches=int(self.fetches.sum()),
+            wasted=int(self.wasted.sum()),
+            redirects=int(self.redirects.sum()),
+            retries=int(self.retries.sum()),
+        )
 
     @classmethod
     def of(

@@ -1,5 +1,6 @@
 """Overview: is the crawl keeping up, and where does its budget go?"""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,12 +110,17 @@ def show_budgets(request: Request) -> Response:
     if asked.spider is None:
         return Response(status_code=204)
     sight = asked.sight
-    found = asked.desk.remembered.answer(
-        ("budgets", asked.spider), lambda: prospects(sight.terms, sight.outlook, _FACTORS), soonest=120.0
-    )
+    found = asked.desk.remembered.answer(*_budgets(asked))
     return asked.answer(
         "_budgets.html", chart=_budget_chart(found, sight.terms.budget_per_second) if found else None
     )
+
+
+def _budgets(asked: Asked) -> tuple[tuple[object, ...], Callable[[], list[Prospect]], float]:
+    """What to remember of other budgets, how to find it, and for how many seconds it is good."""
+    sight = asked.sight
+    key = "budgets", asked.spider, sight.terms.budget_per_second
+    return key, lambda: prospects(sight.terms, sight.outlook, _FACTORS), 120.0
 
 
 def _usual_span(asked: Asked) -> str:
@@ -153,6 +159,7 @@ def _now(asked: Asked) -> dict[str, Any]:
         delay_seconds=state.delay_seconds if state else 0.0,
         blocked_hosts=sum(until > asked.now for until in sight.terms.blocked_until.values()),
         reach=reach_of(sight.outlook, floor=sight.terms.policy.pacing.floor, now=sight.now),
+        prospects=asked.desk.remembered.soon(*_budgets(asked)) or (),
     )
     return {
         "standing": standing,
@@ -160,6 +167,7 @@ def _now(asked: Asked) -> dict[str, Any]:
         "terms": sight.terms,
         "visits": live_reports.recent_visits(store, asked.spider, 14),
         "worst": _worst(sight),
+        "waste": sight.host_sums.waste,
     }
 
 
@@ -258,9 +266,9 @@ def _budget_chart(found: list[Prospect], budget: float) -> Chart:
     """Expected freshness in the long run over the budget."""
     budgets = [each.budget_per_second for each in found]
     shares = [each.freshness for each in found] + [each.uniform_freshness for each in found]
-    low = max(0.0, float(np.floor(10 * min(shares) - 0.5)) / 10)
-    drawing = Drawing.of((budgets[0] / 1.2, budgets[-1] * 1.2), (low, 1.0), log_x=True, height=220)
-    drawing.y_axis(even_ticks(low, 1.0), lambda tick: f"{100 * tick:g} %")
+    ticks = even_ticks(max(0.0, float(np.floor(10 * min(shares) - 0.5)) / 10), 1.0)
+    drawing = Drawing.of((budgets[0] / 1.2, budgets[-1] * 1.2), (ticks[0], 1.0), log_x=True, height=230)
+    drawing.y_axis(ticks, lambda tick: f"{100 * tick:g} %")
     drawing.x_axis(budgets, rate, "budget")
     drawing.down(budget, "budget", "the present budget")
     drawing.line(budgets, [each.uniform_freshness for each in found], "c2 dashed")

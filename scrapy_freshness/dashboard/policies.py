@@ -14,7 +14,7 @@ from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.forms import form_of
 from scrapy_freshness.dashboard.svg import Drawing, even_ticks
 from scrapy_freshness.insight.human import rate, share
-from scrapy_freshness.insight.own_history import Question, Trial
+from scrapy_freshness.insight.own_history import Question, Trial, lead_at
 from scrapy_freshness.planning.policy import POLICY_NAMES
 from scrapy_freshness.simulator.contest import RIVAL_NAMES
 
@@ -118,10 +118,27 @@ def _result(asked: Asked) -> dict[str, Any]:
     return {
         "replaying": replaying,
         "trial": trial,
+        "lead": _lead(trial, scale, sight.terms.budget_per_second) if trial else "",
         "chart": _chart(trial, scale, sight.terms.budget_per_second) if trial else None,
         "is_busy": asked.desk.replays.is_busy,
         "comparable": comparable,
     }
+
+
+def _lead(trial: Trial, scale: float, present: float) -> str:
+    """Which policy was ahead at the budget next to the present one; nothing without a rival."""
+    lead = lead_at(trial, present / scale)
+    if lead is None:
+        return ""
+    first, second = lead.first, lead.second
+    told = (
+        f"At {rate(scale * first.budget_per_second)}, {first.policy} was ahead of {second.policy}: "
+        f"{share(first.freshness or 0.0)} against {share(second.freshness or 0.0)}"
+    )
+    if lead.error is None:
+        return f"{told}."
+    within = "more than" if lead.is_clear else "within"
+    return f"{told}, which is {within} the error ({share(lead.error)})."
 
 
 def _chart(trial: Trial, scale: float, present: float) -> Chart | None:
@@ -131,9 +148,10 @@ def _chart(trial: Trial, scale: float, present: float) -> Chart | None:
         return None
     names = list(dict.fromkeys(each.policy for each in found))
     budgets = sorted({scale * each.budget_per_second for each in found})
-    low = max(0.0, float(np.floor(10 * min(each.freshness or 0.0 for each in found) - 0.5)) / 10)
-    drawing = Drawing.of((budgets[0] / 1.3, budgets[-1] * 1.3), (low, 1.0), log_x=True, height=300)
-    drawing.y_axis(even_ticks(low, 1.0), lambda tick: f"{100 * tick:g} %")
+    lowest = min(each.freshness or 0.0 for each in found)
+    ticks = even_ticks(max(0.0, float(np.floor(10 * lowest - 0.5)) / 10), 1.0)
+    drawing = Drawing.of((budgets[0] / 1.3, budgets[-1] * 1.3), (ticks[0], 1.0), log_x=True, height=300)
+    drawing.y_axis(ticks, lambda tick: f"{100 * tick:g} %")
     drawing.x_axis(budgets, rate, "budget")
     if budgets[0] / 1.3 <= present <= budgets[-1] * 1.3:
         drawing.down(present, "budget", "the present budget")

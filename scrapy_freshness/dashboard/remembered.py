@@ -3,7 +3,7 @@
 import math
 import threading
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -39,22 +39,40 @@ class Remembered:
 
         Nearly: who asks for one that is a little older gets it at once, and the next a new one.
         """
-        with self._lock:
-            known = self._answers.get(key)
-            making = self._making.get(key)
-            age = self._age(known, soonest)
-            if making is None and age > 1:
-                making = self._making[key] = self._thread.submit(self._make, key, make)
-        if known is not None and age < _TOO_OLD:
+        known, making = self._asked(key, make, soonest)
+        if known is not None:
             value: T = known.value
             return value
         assert making is not None
         made: T = making.result()
         return made
 
+    def soon(
+        self, key: Hashable, make: Callable[[], T], soonest: float = 10.0, patience: float = 0.3
+    ) -> T | None:
+        """The same; None if it takes longer than *patience*, seconds: who asks later will have it."""
+        known, making = self._asked(key, make, soonest)
+        if known is not None:
+            value: T = known.value
+            return value
+        assert making is not None
+        return making.result() if wait([making], patience).done else None
+
     def close(self) -> None:
         """Make no more answers."""
         self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def _asked(
+        self, key: Hashable, make: Callable[[], Any], soonest: float
+    ) -> tuple[_Answer | None, Future[Any] | None]:
+        """The answer if it can be given, and the one in the making; there is one of them at least."""
+        with self._lock:
+            known = self._answers.get(key)
+            making = self._making.get(key)
+            age = self._age(known, soonest)
+            if making is None and age > 1:
+                making = self._making[key] = self._thread.submit(self._make, key, make)
+        return (known if age < _TOO_OLD else None), making
 
     def _age(self, known: _Answer | None, soonest: float) -> float:
         """How old an answer is, in units of what it may be."""

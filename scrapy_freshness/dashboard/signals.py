@@ -9,7 +9,7 @@ from scrapy_freshness.dashboard.charts import Chart, Key
 from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.svg import Drawing, even_ticks
 from scrapy_freshness.insight.human import share
-from scrapy_freshness.insight.truth import JUDGEMENTS, Quality, dates_of, is_missing, say_nothing
+from scrapy_freshness.insight.truth import JUDGEMENTS, Quality, dates_of, honest, is_missing, say_nothing
 from scrapy_freshness.model import PageKind, SignalSource
 from scrapy_freshness.planning.signal_trust import signal_trust
 from scrapy_freshness.storage import signal_reports
@@ -69,6 +69,7 @@ def show(request: Request) -> Response:
         qualities=qualities[:_MOST],
         liars=[(each, _addresses(each, sources)) for each in qualities if each.is_lying],
         bad_sources=[each for each in sources if say_nothing(each[1])],
+        honest=honest(qualities, sources),
         useless=[each for each in qualities if each.is_useless],
         n_early=sum(dates == "early" for _, dates in sources),
         dates=DATES,

@@ -12,8 +12,12 @@ from datetime import UTC, datetime
 
 from markupsafe import Markup, escape
 
-WIDTH, HEIGHT = 600, 240
-_LEFT, _RIGHT, _TOP, _BOTTOM = 54, 24, 12, 34
+WIDTH, HEIGHT = 600, 250
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 26, 12, 46
+#: Places of numbers below an axis, and of its title above the edge: there is room for the letters of phones.
+_BELOW, _ABOVE_EDGE = 20, 7
+#: A time that is nearer to the left end of its axis is left out: it would meet the numbers there.
+_NEAR = 30
 
 #: Steps of time axes, in seconds.
 _TIME_STEPS = (
@@ -149,11 +153,23 @@ class Drawing:
         """Numbers at the bottom."""
         for tick in ticks:
             self.add(
-                "text", tell(tick), x=self.x(tick), y=self.y.start + 17, text_anchor="middle", class_="tick"
+                "text",
+                tell(tick),
+                x=self.x(tick),
+                y=self.y.start + _BELOW,
+                text_anchor="middle",
+                class_="tick",
             )
         if label:
             middle = (self.x.start + self.x.end) / 2
-            self.add("text", label, x=middle, y=self.height - 3, text_anchor="middle", class_="tick label")
+            self.add(
+                "text",
+                label,
+                x=middle,
+                y=self.height - _ABOVE_EDGE,
+                text_anchor="middle",
+                class_="tick label",
+            )
 
     def time_axis(self) -> None:
         """Times at the bottom; a script of ours turns them into the reader's."""
@@ -167,12 +183,15 @@ class Drawing:
         form = "day" if step >= 86400 else "minute"
         for place, tick in enumerate(ticks):
             self.add("line", x1=self.x(tick), x2=self.x(tick), y1=bottom, y2=bottom + 4, class_="axis")
+            if self.x(tick) < self.x.start + _NEAR:
+                continue
+            is_last = self.x(tick) > self.x.end - _NEAR / 2
             self.add(
                 "text",
                 utc_text(tick, form),
-                x=self.x(tick),
-                y=bottom + 17,
-                text_anchor="middle",
+                x=float(self.width) if is_last else self.x(tick),
+                y=bottom + _BELOW,
+                text_anchor="end" if is_last else "middle",
                 class_="tick spare" if place % 2 else "tick",  # left out where there is little room
                 data_at=tick,
                 data_form=form,

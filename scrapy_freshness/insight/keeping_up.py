@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import isclose
 from statistics import fmean
 
 from scrapy_freshness.insight.human import count, duration, rate, relative, share
 from scrapy_freshness.insight.reach import Reach
 from scrapy_freshness.insight.spending import Spending
+from scrapy_freshness.insight.what_if import Prospect
 from scrapy_freshness.storage.live_reports import FreshnessPoint
 
 #: Shares of the pages that have never been fetched, or are due, from which on a crawl is behind.
@@ -21,6 +23,7 @@ _WARM_UP = 120.0
 _FRESH = 0.8
 #: How much less fresh than visiting in turn a copy may be by chance.
 _TIE = 0.02
+_TOO_FAST = "Pages change faster than this crawl can follow"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,21 +62,36 @@ class Standing:
     delay_seconds: float  #: between two requests to a host at least
     blocked_hosts: int
     reach: Reach  #: what the pages could take
+    prospects: Sequence[Prospect] = ()  #: what other budgets, and the present one, bring in the long run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """What would help: a line of settings.py, and what is expected of it."""
+
+    setting: str
+    outcome: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The answer: good, busy (it is on its way), or bad; in a few words, and why."""
+    """The answer: good, busy (it is on its way), or bad; in a few words, why, and what would help."""
 
     level: str
     headline: str
     sentences: list[str]
+    remedy: Remedy | None
 
 
 def verdict(crawl: Standing, now: float) -> Verdict:
     """Whether a crawl keeps up."""
     level, headline, reasons = _judged(crawl, now)
-    return Verdict(level=level, headline=headline, sentences=[*reasons, *_more(crawl)])
+    return Verdict(
+        level=level,
+        headline=headline,
+        sentences=[*reasons, *_more(crawl)],
+        remedy=_larger_budget(crawl) if headline == _TOO_FAST else None,
+    )
 
 
 def is_held_up(spent: Spending, reach: Reach) -> bool:
@@ -116,6 +134,44 @@ def _is_behind_turns(crawl: Standing) -> bool:
     return found is not None and found.freshness < found.uniform_freshness - _TIE
 
 
+def _in_the_long_run(crawl: Standing) -> Prospect | None:
+    """What is expected at the present budget; None while there is nothing to compare."""
+    if not crawl.is_running or _is_getting_to_know(crawl) or _is_held_up(crawl) or not _spends_all(crawl):
+        return None
+    budget = crawl.spent.budget_per_second
+    return next((each for each in crawl.prospects if isclose(each.budget_per_second, budget)), None)
+
+
+def _is_level_with_turns(crawl: Standing) -> bool:
+    """Whether visiting in turn would do about as well: by the last hour, or before that by expectation."""
+    found = _comparison(crawl) or _in_the_long_run(crawl)
+    return found is not None and abs(found.freshness - found.uniform_freshness) <= _TIE
+
+
+def _spends_all(crawl: Standing) -> bool:
+    """Whether the budget is spent, or it is too early to tell."""
+    return crawl.spent.seconds <= _WARM_UP or crawl.spent.share >= _SPENT
+
+
+def _larger_budget(crawl: Standing) -> Remedy | None:
+    """What the next larger budget brings, and those after it up to the first that keeps copies fresh."""
+    larger = [
+        each for each in crawl.prospects if each.budget_per_second > 1.01 * crawl.spent.budget_per_second
+    ]
+    if not larger or _is_held_up(crawl) or not _spends_all(crawl):
+        return None
+    first, *others = larger
+    enough = next((place for place, each in enumerate(larger) if each.freshness >= _FRESH), len(larger))
+    parts = [f"about {100 * first.freshness:.0f} % would be expected in the long run"]
+    parts += [
+        f"with {rate(each.budget_per_second)} about {100 * each.freshness:.0f} %" for each in others[:enough]
+    ]
+    return Remedy(
+        setting=f'FRESHNESS_BUDGET = "{rate(first.budget_per_second).replace(",", "")}"',
+        outcome=", ".join(parts),
+    )
+
+
 def _judged(crawl: Standing, now: float) -> tuple[str, str, list[str]]:
     if crawl.pages == 0:
         soon = "Known pages appear here as soon as the spider has found them."
@@ -145,19 +201,22 @@ def _judged(crawl: Standing, now: float) -> tuple[str, str, list[str]]:
 
 def _judged_by_freshness(crawl: Standing) -> tuple[str, str, list[str]]:
     """The answer for a crawl that nothing is wrong with."""
-    spent, larger = crawl.spent, ["What a larger budget would bring is in the last chart below."]
+    spent = crawl.spent
     if _is_held_up(crawl):
         use = f"Its hosts take no more: {_made(spent)}."
-    elif spent.seconds > _WARM_UP and spent.share < _SPENT:
+    elif not _spends_all(crawl):
         use = f"No other page is worth a visit yet: {_made(spent)}."
         if 0 < _SPENT * crawl.reach.visits_per_second <= spent.fetches_per_second:
             use = f"Pages are visited as often as FRESHNESS_MIN_INTERVAL and pins allow: {_made(spent)}."
-            larger = []
+    elif _is_level_with_turns(crawl):
+        use = f"It spends its budget of {rate(spent.budget_per_second)}."
     else:
         use = f"It spends {rate(spent.budget_per_second)} where that is worth most."
     if crawl.freshness is None or crawl.freshness >= _FRESH:
         return "good", "The crawl is keeping up", [use]
-    return "busy", "Pages change faster than this crawl can follow", [use, *larger]
+    if _spends_all(crawl) and not crawl.prospects:
+        return "busy", _TOO_FAST, [use, "What a larger budget would bring is in the last chart below."]
+    return "busy", _TOO_FAST, [use]
 
 
 def _new_pages(crawl: Standing) -> str:
@@ -197,9 +256,15 @@ def _more(crawl: Standing) -> Iterator[str]:
     if crawl.freshness is None:
         return
     yield f"A copy is still current with a probability of {share(crawl.freshness)}, by importance."
-    found = _comparison(crawl)
+    found, expected = _comparison(crawl), _in_the_long_run(crawl)
     if found is not None:
+        would = "do about as well:" if _is_level_with_turns(crawl) else "give"
         yield (
-            "Visiting page after page in turn, with as many visits, would give "
+            f"Visiting page after page in turn, with as many visits, would {would} "
             f"{share(found.uniform_freshness)}; the crawl had {share(found.freshness)} {crawl.spent.when}."
+        )
+    elif expected is not None and _is_level_with_turns(crawl):
+        yield (
+            "Visiting page after page in turn would do about as well in the long run: "
+            f"{share(expected.uniform_freshness)}, beside {share(expected.freshness)}."
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import hypot, log
 
 from scrapy_freshness.config import Config
 from scrapy_freshness.errors import ConfigError, TraceError
@@ -49,6 +50,38 @@ class Trial:
     results: Sequence[Result]
     pages: int
     days: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lead:
+    """The best policy at a budget and the next; what knows all rates is no rival."""
+
+    first: Result
+    second: Result
+    error: float | None  #: of the difference, two standard errors, as if the two had nothing in common
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the difference is more than its error."""
+        ahead = (self.first.freshness or 0.0) - (self.second.freshness or 0.0)
+        return self.error is not None and ahead > self.error
+
+
+def lead_at(trial: Trial, budget_per_second: float) -> Lead | None:
+    """Who was ahead at the budget that is next to this one; None without two policies to compare."""
+    found = [each for each in trial.results if each.freshness is not None and each.policy != "optimum"]
+    if not found:
+        return None
+    nearest = min(
+        {each.budget_per_second for each in found}, key=lambda each: abs(log(each / budget_per_second))
+    )
+    rivals = [each for each in found if each.budget_per_second == nearest]
+    rivals.sort(key=lambda each: -(each.freshness or 0.0))
+    if len(rivals) < 2:
+        return None
+    errors = [each.stderr for each in rivals[:2]]
+    known = [error for error in errors if error is not None]
+    return Lead(first=rivals[0], second=rivals[1], error=2 * hypot(*known) if len(known) == 2 else None)
 
 
 def recorded_web(store: Store, spider: str, page_ids: Sequence[int], progress: Progress) -> RecordedWeb:

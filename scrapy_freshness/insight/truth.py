@@ -1,6 +1,6 @@
 """Do sitemaps, feeds and pings tell the truth?  By what visits found after their signals, with its doubt."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from scrapy_freshness.insight.learned_signals import share_interval
@@ -82,6 +82,13 @@ class Quality:
         return self.judgement == "false" and self.source is not SignalSource.FEED
 
     @property
+    def changes_by_itself(self) -> bool:
+        """Whether more pages had changed than its signals announce, as far as both are known."""
+        return (
+            self.found is not None and self.precision is not None and self.found.value > self.precision.high
+        )
+
+    @property
     def is_useless(self) -> bool:
         """Whether it is a feed, and its news are hardly ever on the pages that it was taken to be about."""
         return self.judgement == "false" and self.source is SignalSource.FEED
@@ -101,6 +108,18 @@ def dates_of(source: SourceReport, qualities: Mapping[tuple[str, SignalSource], 
 def say_nothing(dates: str) -> bool:
     """Whether dates are known to be such as say nothing about any one page, by the polls alone."""
     return dates in _BAD_DATES
+
+
+def honest(qualities: Iterable[Quality], sources: Iterable[tuple[SourceReport, str]]) -> list[str]:
+    """Who mostly tells the truth: addresses of sources with such dates, and kinds of sources without any."""
+    named = [(each.host, each.url) for each, dates in sources if dates == "true"]
+    hosts = {host for host, _ in named}
+    others = [
+        f"{each.host}, {each.source.name.lower()}"
+        for each in qualities
+        if each.judgement == "true" and each.host not in hosts
+    ]
+    return [*(url for _, url in named), *others]
 
 
 def is_missing(source: SourceReport) -> bool:

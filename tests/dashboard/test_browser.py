@@ -1,5 +1,6 @@
 """What a reader sees and does, in a real browser; screenshots of every page are kept for looking at."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ PAGES = {
     "overview": ("/", "The crawl"),
     "pages": ("/pages", "Download CSV"),
     "page": ("/pages/25", "Why is it visited when it is?"),
-    "hosts": ("/hosts", "Wasted fetches"),
+    "hosts": ("/hosts", "wastes most budget"),
     "sources": ("/sources", "Polled for new links"),
-    "signals": ("/signals", "Some of them lie"),
+    "signals": ("/signals", "Some say little that is true"),
     "policies": ("/policies", "What if another policy had crawled?"),
 }
 THEMES = ("light", "dark")
@@ -193,6 +194,12 @@ def test_times_are_told_in_the_readers_zone(browser: Browser, lively: str) -> No
     with reading(browser, lively, timezone_id="Asia/Tokyo", locale="en-GB") as page:
         # 08:00:30 UTC on 15 January 2027 is the time of the dashboard's clock; visits come just before.
         expect(page.locator("td time").first).to_have_attribute("title", "15 Jan 2027, 17:00:10")
+        figure = page.get_by_role("figure").filter(has_text="Price of a visit")
+        figure.get_by_text("Numbers").click()
+        expect(figure.locator("tbody tr").last).to_contain_text("15 Jan 2027, 1")
+        page.goto(f"{lively}/pages/25")
+        timeline = page.get_by_role("img", name="Visits and signals over time")
+        expect(timeline.locator("title").first).to_have_text(re.compile(r"Jan 2027, \d\d:\d\d:\d\d$"))
 
 
 def test_the_slider_tells_what_another_price_would_do(browser: Browser, lively: str) -> None:

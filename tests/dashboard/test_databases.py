@@ -28,7 +28,7 @@ def test_the_budget_of_a_crawl_that_was_started_again_is_that_of_this_run(lively
     with Store.open(lively_url) as store:
         store.save(SPIDER, Batch(state=state))
     with served(lively_url) as (address, _):
-        found = re.search(r"Budget spent</dt><dd>([\d.]+) %", ask(address, "/")[2])
+        found = re.search(r"Budget spent</dt><dd>([\d.]+)\s%", ask(address, "/")[2])
 
     assert found is not None
     assert 50 < float(found[1]) < 200

@@ -32,3 +32,4 @@ def test_a_host_that_takes_twenty_fetches_a_visit_wastes_more_than_one_with_more
     assert sums.fetches.tolist() == [210, 41, 1, 0]
     assert sums.redirects.tolist() == [200, 0, 0, 0]
     assert sums.visits.tolist() == [10, 40, 0, 0]
+    assert (sums.waste.fetches, sums.waste.wasted, sums.waste.redirects) == (252, 245, 200)

@@ -7,6 +7,7 @@ import pytest
 from scrapy_freshness.insight.keeping_up import Compared, Standing, is_held_up, verdict
 from scrapy_freshness.insight.reach import Reach
 from scrapy_freshness.insight.spending import Spending
+from scrapy_freshness.insight.what_if import Prospect
 from scrapy_freshness.storage.live_reports import FreshnessPoint
 
 NOW = 100_000.0
@@ -111,6 +112,74 @@ def test_why_fewer_fetches_are_made_than_the_budget_allows(fields: dict[str, Any
         cause,
         "167 of 800 pages are due now, on 18 hosts.",
     ]
+
+
+def prospects(*freshness: float, in_turn: float = 0.5) -> list[Prospect]:
+    """At a quarter of the budget, a half, all of it, twice and four times as much."""
+    return [
+        Prospect(budget_per_second=factor, freshness=each, uniform_freshness=in_turn)
+        for factor, each in zip((0.25, 0.5, 1.0, 2.0, 4.0), freshness, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("found", "remedy"),
+    [
+        (
+            prospects(0.5, 0.6, 0.7, 0.81, 0.9),
+            'FRESHNESS_BUDGET = "2/s": about 81 % would be expected in the long run',
+        ),
+        (
+            prospects(0.5, 0.6, 0.7, 0.75, 0.79),
+            'FRESHNESS_BUDGET = "2/s": about 75 % would be expected in the long run, with 4/s about 79 %',
+        ),
+    ],
+)
+def test_larger_budgets_are_named_up_to_the_first_that_keeps_copies_fresh(
+    found: list[Prospect], remedy: str
+) -> None:
+    answer = verdict(standing(freshness=0.69, prospects=found), NOW)
+
+    assert answer.remedy is not None
+    assert f"{answer.remedy.setting}: {answer.remedy.outcome}" == remedy
+    assert "last chart" not in " ".join(answer.sentences), "the remedy says so"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"freshness": 0.5, "is_running": False},
+        {"freshness": 0.5, "due": 300, "spent": spent(0.5)},
+        {"freshness": 0.5, "spent": spent(0.1), "reach": SATED},
+        {"freshness": 0.6, "compared": BEHIND},
+    ],
+)
+def test_a_larger_budget_is_named_only_where_it_helps(fields: dict[str, Any]) -> None:
+    assert verdict(standing(prospects=prospects(0.5, 0.6, 0.7, 0.8, 0.9), **fields), NOW).remedy is None
+
+
+def test_a_crawl_that_is_level_with_visiting_in_turn_says_so() -> None:
+    answer = verdict(standing(compared=Compared(freshness=0.71, uniform_freshness=0.72)), NOW)
+
+    assert answer.sentences[0] == "It spends its budget of 1/s."
+    assert answer.sentences[-1] == (
+        "Visiting page after page in turn, with as many visits, would do about as well: 72 %; "
+        "the crawl had 71 % in the last hour."
+    )
+
+
+def test_before_there_are_means_to_compare_it_is_told_by_expectation() -> None:
+    found = prospects(0.5, 0.6, 0.7, 0.8, 0.9, in_turn=0.685)
+    level = verdict(standing(freshness=0.69, compared=None, prospects=found), NOW)
+    ahead = verdict(
+        standing(freshness=0.69, compared=None, prospects=prospects(0.5, 0.6, 0.7, 0.8, 0.9)), NOW
+    )
+
+    assert level.sentences[-1] == (
+        "Visiting page after page in turn would do about as well in the long run: 68.5 %, beside 70 %."
+    )
+    assert ahead.sentences[0] == "It spends 1/s where that is worth most."
 
 
 @pytest.mark.parametrize("due", [0, 43, 100, 250])

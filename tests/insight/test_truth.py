@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_freshness.insight.truth import Quality, dates_of, is_missing, say_nothing
+from scrapy_freshness.insight.truth import Quality, dates_of, honest, is_missing, say_nothing
 from scrapy_freshness.model import PageKind, PageStatus, SignalSource
 from scrapy_freshness.planning.signal_trust import Share, SourceTrust
 from scrapy_freshness.storage.signal_reports import SignalCounts, SourceReport
@@ -108,3 +108,17 @@ def test_the_dates_of_a_sitemap_are_worth_what_visits_have_found() -> None:
 def test_a_place_that_was_only_looked_at_is_missing() -> None:
     assert is_missing(report(found="usual", polls=0, status=PageStatus.GONE))
     assert not is_missing(report(status=PageStatus.GONE))
+
+
+def test_honest_sources_are_named_by_their_addresses_where_these_are_known() -> None:
+    ping = quality(40, 39, source=SignalSource.PING)
+    sources = [(report(), "true"), (report(url="http://a.example/other.xml"), "same")]
+
+    assert honest([quality(40, 39)], sources) == ["http://a.example/sitemap.xml"]
+    assert honest([ping, quality(40, 2)], []) == ["a.example, ping"]
+
+
+def test_pages_that_change_by_themselves_are_told_apart_from_announced_ones() -> None:
+    assert quality(112, 42, (0.17, 0.01, 0.3)).changes_by_itself
+    assert not quality(112, 25, (0.17, 0.01, 0.3)).changes_by_itself
+    assert not quality(112, 42).changes_by_itself

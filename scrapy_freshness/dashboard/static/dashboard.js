@@ -9,12 +9,21 @@
     minute: new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" }),
     day: new Intl.DateTimeFormat(undefined, { day: "2-digit", month: "short" }),
   };
+  var stamp = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/;
+  var stamps = new RegExp(stamp.source, "g");
+  function told(utc) { return full.format(new Date(utc.replace(" UTC", "Z").replace(" ", "T"))); }
   function tellTimes(part) {
     part.querySelectorAll("time[data-at]").forEach(function (each) {
       each.title = full.format(1000 * Number(each.dataset.at));
     });
     part.querySelectorAll("text[data-at]").forEach(function (each) {
       each.textContent = forms[each.dataset.form].format(1000 * Number(each.dataset.at));
+    });
+    // Times within sentences, tables of numbers, and what is shown when a chart is pointed at.
+    part.querySelectorAll(".answer, .reasons li, .verdict p, .chart title, .chart-card td").forEach(function (each) {
+      if (!stamp.test(each.textContent)) { return; }
+      var texts = document.createTreeWalker(each, NodeFilter.SHOW_TEXT);
+      while (texts.nextNode()) { texts.currentNode.data = texts.currentNode.data.replace(stamps, told); }
     });
   }
 

@@ -1,0 +1,33 @@
+"""Answers that take long are remembered; who has no time goes without."""
+
+from collections.abc import Iterator
+from threading import Event
+
+import pytest
+
+from scrapy_freshness.dashboard.remembered import Remembered
+
+
+@pytest.fixture
+def remembered() -> Iterator[Remembered]:
+    remembered = Remembered(lambda: 0.0)
+    yield remembered
+    remembered.close()
+
+
+def test_who_has_no_time_has_the_answer_when_it_is_there(remembered: Remembered) -> None:
+    may_go_on = Event()
+
+    def slow() -> int:
+        may_go_on.wait()
+        return 7
+
+    at_first = remembered.soon("budgets", slow, patience=0.01)
+    may_go_on.set()
+    waited_for = remembered.answer("budgets", slow)
+
+    assert (at_first, waited_for, remembered.soon("budgets", slow, patience=0.0)) == (None, 7, 7)
+
+
+def test_an_answer_that_takes_a_moment_is_given_at_once(remembered: Remembered) -> None:
+    assert remembered.soon("budgets", lambda: 7, patience=60.0) == 7
