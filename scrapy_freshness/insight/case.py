@@ -19,6 +19,7 @@ from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.storage.hub_reports import hub_report
 from scrapy_freshness.storage.inspection import crawling
 from scrapy_freshness.storage.live_reports import visits_of_host
+from scrapy_freshness.storage.page_reports import page_visits
 from scrapy_freshness.storage.store import Store
 
 #: The terms of a spider's crawl and the outlook on all of its pages.
@@ -57,6 +58,7 @@ def case_of(
     if is_waiting_for_hosts:
         price = _price_on_host(store, everyone, record.host, state, terms, now)
         on_host = Outlook(replace(terms, price=price), columns, now)
+    last = next(iter(page_visits(store, record.page_id, 1)), None)
     is_ranked = record.status in (PageStatus.NEW, PageStatus.ACTIVE)
     rivals = everyone.competing_values()
     may_be_helped = _may_be_helped(record) and not is_waiting_for_hosts
@@ -78,6 +80,9 @@ def case_of(
         visits=record.visits,
         changes=record.changes,
         failures=record.failures,
+        last_attempt_at=last.at if last else None,
+        last_outcome=last.outcome.name.lower() if last else None,
+        last_reason=last.reason if last else None,
         last_visit_at=record.last_visit_at,
         not_before=record.not_before,
         freshness=float(page.freshness()[0]),
