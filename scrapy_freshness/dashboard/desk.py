@@ -75,6 +75,7 @@ class Desk:
             "shown": human.safe,
             "clipped": human.clipped,
             "when": when,
+            "clock": clock_time,
             "web_link": web_link,
             "words": lambda text: str(text).replace("_", " "),
         }
@@ -168,6 +169,14 @@ def when(at: float | None, now: float) -> Markup:
         return Markup('<span class="muted">{}</span>').format(text)
     return Markup('<time datetime="{}" title="{}" data-at="{:.0f}">{}</time>').format(
         stamp, human.moment(at), at, text
+    )
+
+
+def clock_time(at: float) -> Markup:
+    """A point of today by the clock; a script of ours tells it in the reader's zone."""
+    stamp = datetime.fromtimestamp(at, UTC)
+    return Markup('<time datetime="{}" data-at="{:.0f}" data-form="clock">{} UTC</time>').format(
+        stamp.isoformat(timespec="seconds"), at, f"{stamp:%H:%M:%S}"
     )
 
 
