@@ -78,7 +78,9 @@ class Line:
     @property
     def is_stopped(self) -> bool:
         """Whether the last of them never was sent."""
-        return self.is_failing and self.last is not None and self.last.outcome is Outcome.IGNORED
+        if self.last is None:
+            return self.is_failing and self.page.visits == 0
+        return self.is_failing and self.last.outcome is Outcome.IGNORED
 
     @property
     def attempt(self) -> VisitRecord | None:
