@@ -15,10 +15,12 @@ from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.url_search import Found, UrlSearch
 from scrapy_freshness.dashboard.watch import LEFT, Sight
 from scrapy_freshness.errors import InputError
+from scrapy_freshness.insight.case import waits_for_hosts
 from scrapy_freshness.insight.human import safe
 from scrapy_freshness.insight.outlook import Outlook
 from scrapy_freshness.insight.rows import columns_of, is_assumed, row_of
 from scrapy_freshness.model import Outcome, PageKind, PageStatus, VisitRecord
+from scrapy_freshness.storage.inspection import crawling
 from scrapy_freshness.storage.live_reports import pages_with_ids
 from scrapy_freshness.storage.page_reports import PageReport, last_visits, page_beliefs
 from scrapy_freshness.storage.store import Store
@@ -132,6 +134,7 @@ def _answer(asked: Asked, template: str) -> Response:
         kinds=KINDS,
         price=sight.terms.price,
         known=len(sight),
+        is_held_up=_is_held_up(asked, sight),
         **chosen,
     )
 
@@ -145,6 +148,19 @@ def download(request: Request) -> Response:
     found = _found(asked, sight, 0, len(sight))
     head = {"Content-Disposition": 'attachment; filename="pages.csv"'}
     return StreamingResponse(_csv(asked.desk.store, sight, found.rows), media_type="text/csv", headers=head)
+
+
+def _is_held_up(asked: Asked, sight: Sight) -> bool:
+    """Whether pages that are due wait for their hosts."""
+    store, spider = asked.desk.store, asked.spider
+    assert spider is not None
+
+    def look() -> bool:
+        return spider in crawling(store) and waits_for_hosts(
+            store, spider, (sight.terms, sight.outlook), sight.now
+        )
+
+    return asked.desk.remembered.answer(("held up", spider), look)
 
 
 def _chosen(asked: Asked) -> dict[str, Any]:

@@ -40,16 +40,8 @@ def case_of(
     hosts.load(store.load_hosts())
     host = hosts.record(record.host)
     state = store.load_state(spider)
-    spent = spending(
-        store,
-        spider,
-        budget_per_second=terms.budget_per_second,
-        started_at=state.started_at if state else None,
-        now=now,
-    )
     is_running = spider in crawling(store)
-    reach = reach_of(everyone, floor=terms.policy.pacing.floor, now=now)
-    is_waiting_for_hosts = is_running and is_held_up(spent, reach)
+    is_waiting_for_hosts = is_running and waits_for_hosts(store, spider, (terms, everyone), now)
     row = row_of(record, spider)
     columns = columns_of([row], {record.page_id: record.beliefs})
     page = Outlook(terms, columns, now)
@@ -71,6 +63,7 @@ def case_of(
         policy=terms.policy.name,
         budget_per_second=terms.budget_per_second,
         price=price,
+        budget_price=terms.price,
         min_interval_seconds=terms.min_interval,
         importance=record.importance,
         is_compared=not is_assumed(row),
@@ -107,6 +100,20 @@ def case_of(
         pinned_seconds=record.pinned_seconds,
         more_often=_more_often(everyone, page, terms) if may_be_helped else None,
     )
+
+
+def waits_for_hosts(store: Store, spider: str, others: Others, now: float) -> bool:
+    """Whether the pages of a crawl, if it is running, wait for their hosts instead of the budget."""
+    terms, everyone = others
+    state = store.load_state(spider)
+    spent = spending(
+        store,
+        spider,
+        budget_per_second=terms.budget_per_second,
+        started_at=state.started_at if state else None,
+        now=now,
+    )
+    return is_held_up(spent, reach_of(everyone, floor=terms.policy.pacing.floor, now=now))
 
 
 def _price_on_host(

@@ -45,6 +45,7 @@ class Case:
     policy: str
     budget_per_second: float
     price: float
+    budget_price: float  #: what it would be if no host held its pages up
     min_interval_seconds: float
     importance: float
     is_compared: bool  #: whether two versions of the page have been compared
@@ -121,6 +122,11 @@ def answer(case: Case, now: float) -> str:
         return f"It waits after {after}{_why(case)}; the next attempt is {relative(case.not_before, now)}."
     if case.status == "active" and not case.is_ever_visited and not case.is_held_up:
         return "It is not visited: at this budget, no visit pays."
+    if math.inf > case.next_visit_at > now and case.is_held_up and case.value >= case.budget_price:
+        expected = relative(case.next_visit_at, now)
+        return (
+            f"It waits for its host, {_what_host_does(case)}; the next {_what(case)} is expected {expected}."
+        )
     if math.inf > case.next_visit_at > now:
         return f"It is not due yet; the next {_what(case)} is expected {relative(case.next_visit_at, now)}."
     due = "It waits" if case.is_outbid or not case.is_ever_visited else "It is due, and waits"

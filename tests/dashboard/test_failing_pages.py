@@ -1,6 +1,7 @@
 """What is told of pages whose visits fail, of pages that are gone, and of those visited just now."""
 
 import re
+from dataclasses import replace
 from html import unescape
 from urllib.parse import urlencode
 
@@ -158,3 +159,15 @@ def test_what_became_of_a_page_is_in_the_legend(lively_url: str) -> None:
 
     assert "gone or moved" in text
     assert "failed, or a false signal stopped" in text
+
+
+def test_pages_that_are_due_wait_for_their_hosts_if_these_hold_the_crawl_up(lively_url: str) -> None:
+    with Store.open(lively_url) as crawl, served(lively_url) as (address, _):
+        state = crawl.load_state(SPIDER)
+        assert state is not None
+        crawl.save(SPIDER, Batch(state=replace(state, budget_per_second=50.0)))
+        crawl.lock(SPIDER)
+        text = words(ask(address, "/pages?status=active")[2])
+
+    assert "due waits for its host" in text
+    assert "and its host has room" in text

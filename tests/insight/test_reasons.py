@@ -20,6 +20,7 @@ def case(**fields: Any) -> Case:
         "policy": "holistic",
         "budget_per_second": 1.0,
         "price": 10.0,
+        "budget_price": 10.0,
         "min_interval_seconds": 60.0,
         "importance": 1.0,
         "is_compared": True,
@@ -121,6 +122,15 @@ def case(**fields: Any) -> Case:
         (
             {"host_blocked_until": NOW + 3, "failures": 2, "not_before": NOW + 3},
             "It is not due yet; the next attempt is expected in 60 min.",
+        ),
+        (
+            {"is_held_up": True, "delay_seconds": 1.0, "host_rivals": 12, "budget_price": 4.0},
+            "It waits for its host, which is asked only once every 1 s (DOWNLOAD_DELAY); "
+            "12 of its pages are worth more; the next visit is expected in 60 min.",
+        ),
+        (
+            {"is_held_up": True, "budget_price": 6.0},
+            "It is not due yet; the next visit is expected in 60 min.",
         ),
         ({"status": "gone"}, "It is gone; the next look is expected in 60 min."),
         ({"status": "moved"}, "It redirects for good; the next look is expected in 60 min."),
