@@ -74,7 +74,7 @@ PATHS = (
     "/signals",
     "/policies",
 )
-#: What an open overview asks for by itself: address, and seconds between two times.
+#: What an open overview and an open list ask for by themselves: address, and seconds between two times.
 LIVE = {"/live/now": 3.0, "/live/charts": 20.0, "/live/pages": 15.0}
 
 SPIDER_FILE = f"""
