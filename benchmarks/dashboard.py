@@ -54,6 +54,7 @@ PATHS = (
     "/live/charts",
     "/live/charts?range=30d",
     "/live/budgets",
+    "/live/pages",
     "/pages",
     *(f"/pages?sort={order}" for order in ("url", "status", "last_visit", "next_visit", "change_rate")),
     *(f"/pages?sort={order}" for order in ("importance", "visits", "freshness")),
@@ -73,8 +74,8 @@ PATHS = (
     "/signals",
     "/policies",
 )
-#: What an open overview asks for by itself: address, and seconds between two times.
-LIVE = {"/live/now": 3.0, "/live/charts": 20.0}
+#: What an open overview and an open list ask for by themselves: address, and seconds between two times.
+LIVE = {"/live/now": 3.0, "/live/charts": 20.0, "/live/pages": 15.0}
 
 SPIDER_FILE = f"""
 import scrapy

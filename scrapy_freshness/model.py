@@ -161,6 +161,7 @@ class VisitRecord:
     divergence: float | None = None  #: from the copy before, 0 to 1
     body_bytes: int = 0
     latency_seconds: float | None = None
+    reason: str | None = None  #: why it failed or was stopped, in a few words; None if it did neither
     answers_signals: bool = False  #: signals of the page wait for what a visit finds
     is_barren: bool = False  #: a poll that brought neither new pages nor signals
     was_pushed: bool = False  #: to us by a hub, so that it took no fetch

@@ -21,7 +21,7 @@ from scrapy_freshness.insight.human import (
     share,
     size,
 )
-from scrapy_freshness.insight.rows import Row, is_assumed
+from scrapy_freshness.insight.rows import LEFT, Row, is_assumed
 
 #: Observations that are shown of a history or a profile, the last ones.
 _SHOWN = 8
@@ -51,6 +51,7 @@ def print_page(context: Context, page: Row, now: float) -> None:
 def _facts(page: Row, now: float) -> dict[str, str]:
     answer = f" (HTTP {page['http_status']})" if page["http_status"] else ""
     failed = f", {page['failures']:,} failed in a row" if page["failures"] else ""
+    has_copy = page["last_visit_at"] is not None and page["status"] not in LEFT
     facts = {
         "status": page["status"] + answer,
         "spider": page["spider"],
@@ -58,7 +59,7 @@ def _facts(page: Row, now: float) -> dict[str, str]:
         "discovered": _time(page["discovered_at"], now),
         "last visit": _time(page["last_visit_at"], now),
         "last change": _time(page["last_change_at"], now),
-        "next visit": expected(page["next_visit_at"], now),
+        _what_is_next(page): expected(page["next_visit_at"], now),
         "seen": f"{count(page['visits'], 'visit')}, {count(page['changes'], 'change')}{failed}",
         "changes": every(
             page["change_rate"],
@@ -67,8 +68,8 @@ def _facts(page: Row, now: float) -> dict[str, str]:
             is_assumed=is_assumed(page),
         ),
         "history": _history(page["history"]),
-        "freshness": NOTHING if page["last_visit_at"] is None else f"{share(page['freshness'])} expected now",
-        "value now": f"{number(page['value'])}, with an importance of {number(page['importance'])}",
+        "freshness": f"{share(page['freshness'])} expected now" if has_copy else NOTHING,
+        "value now": f"{_value(page)}, with an importance of {number(page['importance'])}",
         "validators": "; ".join(filter(None, (page["etag"], page["last_modified"]))) or NOTHING,
         "request": _request(page["request"]),
     }
@@ -91,6 +92,14 @@ def _facts(page: Row, now: float) -> dict[str, str]:
 def false_answers(n_false: int, n_checked: int) -> str:
     """How far the answers "not modified" of a host can be believed."""
     return f"{n_false:,} of {n_checked:,} checked 304s were false"
+
+
+def _what_is_next(page: Row) -> str:
+    return "next attempt" if page["failures"] and page["status"] in ("new", "active") else "next visit"
+
+
+def _value(page: Row) -> str:
+    return NOTHING if page["status"] in LEFT else number(page["value"])
 
 
 def _host_notes(page: Row, now: float) -> str:
@@ -134,7 +143,9 @@ def _request(request: dict[str, Any]) -> str:
 
 
 def _visits(log: list[dict[str, Any]], now: float) -> Table:
-    table = new_table("visits", "UTC", "outcome", ">HTTP", ">moved", ">size", ">latency")
+    with_reasons = any(visit["reason"] for visit in log)
+    heads = [*("visits", "UTC", "outcome", ">HTTP", ">moved", ">size", ">latency"), *["why"] * with_reasons]
+    table = new_table(*heads)
     for visit in log:
         table.add_row(
             relative(visit["at"], now),
@@ -144,6 +155,7 @@ def _visits(log: list[dict[str, Any]], now: float) -> Table:
             NOTHING if visit["divergence"] is None else share(visit["divergence"]),
             size(visit["body_bytes"]),
             NOTHING if visit["latency_seconds"] is None else duration(visit["latency_seconds"]),
+            *[safe(visit["reason"] or NOTHING)] * with_reasons,
         )
     return table
 

@@ -97,6 +97,7 @@ def everything(
                 "divergence": visit.divergence,
                 "body_bytes": visit.body_bytes,
                 "latency_seconds": visit.latency_seconds,
+                "reason": visit.reason,
             }
             for visit in visits
         ],

@@ -144,6 +144,8 @@ def _hosts(visits: list[LatestVisit]) -> list[dict[str, Any]]:
     outcomes: dict[str, Counter[Outcome]] = defaultdict(Counter)
     latencies: dict[str, list[float]] = defaultdict(list)
     for visit in visits:
+        if visit.outcome is Outcome.IGNORED:  # nothing was sent to it
+            continue
         outcomes[visit.host][visit.outcome] += 1
         if visit.latency_seconds is not None:
             latencies[visit.host].append(visit.latency_seconds)

@@ -18,6 +18,7 @@ from scrapy_freshness.errors import InputError
 from scrapy_freshness.insight.case import case_of
 from scrapy_freshness.insight.human import NOTHING, count, duration, every, number, rate, safe, share
 from scrapy_freshness.insight.reasons import Case, sentences
+from scrapy_freshness.insight.rows import LEFT
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +60,7 @@ def _numbers(case: Case) -> dict[str, str | Text]:
         ),
         "evidence": ", ".join(evidence),
         "importance": number(case.importance),
-        "freshness": share(case.freshness) if case.last_visit_at is not None else NOTHING,
+        "freshness": NOTHING if case.last_visit_at is None or case.status in LEFT else share(case.freshness),
         "price": f"{number(case.price)} ({case.policy} at {rate(case.budget_per_second)})",
     }
     if case.rank is not None:

@@ -15,6 +15,7 @@ from scrapy_freshness.crawl.announcing import Announced, Announcements, TakenIn,
 from scrapy_freshness.crawl.finding import SourceFinder
 from scrapy_freshness.crawl.http import header_text
 from scrapy_freshness.crawl.known_sources import KnownSources
+from scrapy_freshness.crawl.troubles import reason_of
 from scrapy_freshness.crawl.visiting import PageVisit, Visits
 from scrapy_freshness.model import Outcome, PageRecord, SignalSource, SourceRecord
 from scrapy_freshness.planning.visits import PollYield, Report, content_outcome
@@ -168,4 +169,4 @@ class Polls:
         if page.is_open and not self._announcements.is_closed:
             logger.error("%s could not be read: %s", page.url, failure.getErrorMessage())
             self._stats.inc_value("freshness/polls_failed")
-            self._visits.fail(page, type(failure.value).__name__)
+            self._visits.fail(page, reason_of(failure.value))

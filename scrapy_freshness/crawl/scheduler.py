@@ -25,6 +25,7 @@ from scrapy_freshness.crawl.http import is_redirected
 from scrapy_freshness.crawl.requests import MissingCallbackError, request_from_json
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import Tracker, Tracking
+from scrapy_freshness.crawl.troubles import reason_of
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, UnchangedPage, visit_under_way
 from scrapy_freshness.errors import ConfigError
@@ -236,19 +237,21 @@ class FreshnessScheduler(BaseScheduler):
         if page.is_open:
             ignored = isinstance(failure.value, IgnoreRequest) and not was_sent
             outcome = Outcome.IGNORED if ignored else Outcome.FAILED
-            self._freshness.visits.fail(page, type(failure.value).__name__, outcome=outcome)
+            self._freshness.visits.fail(page, reason_of(failure.value), outcome=outcome)
         return errback(failure) if errback else failure
 
     def _end_if_stopped(self, page: PageVisit, request: Request) -> None:
         """A component that listens to request_scheduled (offsite) stops requests without telling anybody."""
         if page.is_open and page.continued_by is not request:
-            self._freshness.visits.fail(page, "stopped", outcome=Outcome.IGNORED)
+            self._freshness.visits.fail(
+                page, "another component dropped the request", outcome=Outcome.IGNORED
+            )
 
     def _continue_visit(self, request: Request, page: PageVisit) -> bool:
         """A retry or redirect goes on with its visit; a redirect leaves the page's own things behind."""
         self._planner.host_freed(page.slot)
         if is_redirected(request) and page.visit.record.request == UNSEEN and _has_left(request, page):
-            self._freshness.visits.fail(page, "offsite", outcome=Outcome.IGNORED)
+            self._freshness.visits.fail(page, "it redirects to another site", outcome=Outcome.IGNORED)
             return False
         if is_redirected(request):
             page.withdraw_validators(request)

@@ -235,7 +235,7 @@ class Visits:
         """Close visits that will have no end of their own."""
         for visit in self._planner.open_visits:
             if now - visit.opened_at > _LOST_SECONDS:
-                self.fail(PageVisit(visit, visit.record.host), "lost")
+                self.fail(PageVisit(visit, visit.record.host), "the request was lost on its way")
                 self._crawler.stats.inc_value("freshness/visits/lost")
 
     def close_if_done(self, page: PageVisit) -> None:
@@ -273,7 +273,7 @@ class Visits:
         until = self._planner.hosts.failed(page.slot, page.url, report.at)
         if until is not None:
             self._crawler.stats.inc_value("freshness/backed_off")
-            reason = report.reason if report.http_status is None else f"status {report.http_status}"
+            reason = report.reason or f"status {report.http_status}"
             seconds = until - report.at
             logger.info("%s goes on failing (%s): not asked again for %.1f s", page.slot, reason, seconds)
 

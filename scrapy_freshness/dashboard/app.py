@@ -89,6 +89,7 @@ def new_app(
             Route("/live/charts", overview.show_charts),
             Route("/live/budgets", overview.show_budgets),
             Route("/pages", page_list.show),
+            Route("/live/pages", page_list.show_table),
             Route("/pages.csv", page_list.download),
             Route("/pages/{page_id:page_id}", page_detail.show, methods=["GET"]),
             Route("/pages/{page_id:page_id}", actions.ask, methods=["POST"]),

@@ -76,6 +76,7 @@ class Desk:
             "shown": human.safe,
             "clipped": human.clipped,
             "when": when,
+            "clock": clock_time,
             "web_link": web_link,
             "words": lambda text: str(text).replace("_", " "),
         }
@@ -175,6 +176,14 @@ def when(at: float | None, now: float) -> Markup:
 def unbroken(text: str) -> str:
     """Text whose lines do not end before a per cent sign."""
     return text.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def clock_time(at: float) -> Markup:
+    """A point of today by the clock; a script of ours tells it in the reader's zone."""
+    stamp = datetime.fromtimestamp(at, UTC)
+    return Markup('<time datetime="{}" data-at="{:.0f}" data-form="clock">{} UTC</time>').format(
+        stamp.isoformat(timespec="seconds"), at, f"{stamp:%H:%M:%S}"
+    )
 
 
 def web_link(url: str) -> str | None:

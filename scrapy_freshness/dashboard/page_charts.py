@@ -10,7 +10,7 @@ from scrapy_freshness.dashboard.svg import Drawing, even_ticks, length_ticks, th
 from scrapy_freshness.estimation.bounds import ProfilePoints, bound_curves
 from scrapy_freshness.estimation.divergence_curve import FittedCurve
 from scrapy_freshness.insight.fragments import Life
-from scrapy_freshness.insight.human import duration, moment, number, share
+from scrapy_freshness.insight.human import duration, moment, number, safe, share
 from scrapy_freshness.insight.posterior import Posterior
 from scrapy_freshness.model import Outcome, VisitRecord
 from scrapy_freshness.storage.signal_reports import PageSignal
@@ -137,7 +137,8 @@ def timeline_chart(visits: Sequence[VisitRecord], signals: Sequence[PageSignal],
     for visit in reversed(visits):
         outcome = visit.outcome.name.lower().replace("_", " ")
         moved = f", {share(visit.divergence)} moved" if visit.divergence is not None else ""
-        told = f"{outcome}{moved}, {moment(visit.at)}"
+        why = f" ({safe(visit.reason)})" if visit.reason else ""
+        told = f"{outcome}{moved}{why}, {moment(visit.at)}"
         drawing.point(visit.at, _LANE.get(visit.outcome, 2) + 0.5, _OUTCOME_CLASSES[visit.outcome], told, 4)
     for signal in reversed(signals):
         class_ = {True: "c3", False: "bad", None: "c4 hollow"}[signal.changed]
@@ -146,7 +147,8 @@ def timeline_chart(visits: Sequence[VisitRecord], signals: Sequence[PageSignal],
         drawing.point(signal.heard_at, 3.5, class_, told, 4)
     keys = [
         *(Key("changed", "c3"), Key("first copy", "c1"), Key("unchanged", "c2"), Key("not modified", "c5")),
-        *(Key("failed, or a false signal", "bad"),),
+        *(Key("gone or moved", "c6"), Key("failed, or a false signal", "bad")),
+        *([Key("stopped", "c7")] if any(visit.outcome is Outcome.IGNORED for visit in visits) else []),
     ]
     rows = [(moment(visit.at), visit.outcome.name.lower().replace("_", " ")) for visit in visits[:50]]
     return Chart(drawing.svg("Visits and signals over time", "chart wide"), keys, ["time", "visit"], rows)

@@ -67,6 +67,7 @@ def show(request: Request) -> Response:
         reasons=sentences(case, asked.now) if case else [],
         visits=visits[:_SHOWN_VISITS],
         n_visits=len(visits),
+        attempt=visits[0] if visits and not visits[0].outcome.saw_content else None,
         signals=signals[:_SHOWN_VISITS],
         busiest=busiest_hours(hourly) if hourly else None,
         timeline=timeline_chart(visits[:400], signals, asked.now) if visits or signals else None,

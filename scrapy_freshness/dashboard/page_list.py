@@ -13,13 +13,16 @@ from starlette.responses import Response, StreamingResponse
 
 from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.url_search import Found, UrlSearch
-from scrapy_freshness.dashboard.watch import Sight
+from scrapy_freshness.dashboard.watch import LEFT, Sight
 from scrapy_freshness.errors import InputError
+from scrapy_freshness.insight.case import waits_for_hosts
 from scrapy_freshness.insight.human import safe
-from scrapy_freshness.insight.rows import is_assumed, row_of
-from scrapy_freshness.model import PageKind, PageStatus
+from scrapy_freshness.insight.outlook import Outlook
+from scrapy_freshness.insight.rows import columns_of, is_assumed, row_of
+from scrapy_freshness.model import Outcome, PageKind, PageStatus, VisitRecord
+from scrapy_freshness.storage.inspection import crawling
 from scrapy_freshness.storage.live_reports import pages_with_ids
-from scrapy_freshness.storage.page_reports import PageReport
+from scrapy_freshness.storage.page_reports import PageReport, last_visits, page_beliefs
 from scrapy_freshness.storage.store import Store
 
 Rows = NDArray[np.intp]
@@ -40,6 +43,8 @@ _LENGTH = 50
 _MOST_PAGES = 1_000_000
 #: Pages of a download that are read from the database at a time.
 _CHUNK = 1_000
+#: An order that is older is told with its age.
+_OLD_SECONDS = 5.0
 STATUSES = {status.name.lower(): status for status in PageStatus}
 KINDS = {kind.name.lower(): kind for kind in PageKind}
 CSV_COLUMNS = (
@@ -65,6 +70,24 @@ class Line:
     value: float
     freshness: float
     next_visit_at: float
+    last: VisitRecord | None = None  #: the last line of the log, if it is still there
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last attempts to visit the page have failed, or were stopped."""
+        return self.page.failures > 0 and self.page.status in (PageStatus.NEW, PageStatus.ACTIVE)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the last of them never was sent."""
+        if self.last is None:
+            return self.is_failing and self.page.visits == 0
+        return self.is_failing and self.last.outcome is Outcome.IGNORED
+
+    @property
+    def attempt(self) -> VisitRecord | None:
+        """The last attempt, if it did not see the page."""
+        return None if self.last is None or self.last.outcome.saw_content else self.last
 
     @property
     def is_assumed(self) -> bool:
@@ -73,8 +96,16 @@ class Line:
 
 
 def show(request: Request) -> Response:
-    """One window of the table."""
-    asked = Asked(request)
+    """One window of the table, and what chooses it."""
+    return _answer(Asked(request), "pages.html")
+
+
+def show_table(request: Request) -> Response:
+    """The same window alone, brought up to date."""
+    return _answer(Asked(request), "_pages.html")
+
+
+def _answer(asked: Asked, template: str) -> Response:
     if asked.spider is None:
         return asked.answer("empty.html")
     sight, number = asked.sight, asked.whole("page", 1, _MOST_PAGES)
@@ -83,9 +114,15 @@ def show(request: Request) -> Response:
         found = _found(asked, sight, (number - 1) * _LENGTH, _LENGTH)
     except InputError as wrong:
         found, error = Found(np.empty(0, np.intp), 0, True), str(wrong)
+    chosen = _chosen(asked)
+    lines = _lines(asked.desk.store, sight, found.rows, asked.now)
+    fitting = [line for line in lines if _fits(line.page, chosen)]
+    age = asked.now - sight.now
     return asked.answer(
-        "pages.html",
-        lines=list(_lines(asked.desk.store, sight, found.rows)),
+        template,
+        lines=fitting,
+        left_out=len(lines) - len(fitting),
+        order_age=age if age > _OLD_SECONDS else None,
         total=found.total,
         is_exact=found.is_exact,
         first=(number - 1) * _LENGTH + 1,
@@ -97,7 +134,8 @@ def show(request: Request) -> Response:
         kinds=KINDS,
         price=sight.terms.price,
         known=len(sight),
-        **_chosen(asked),
+        is_held_up=_is_held_up(asked, sight),
+        **chosen,
     )
 
 
@@ -110,6 +148,19 @@ def download(request: Request) -> Response:
     found = _found(asked, sight, 0, len(sight))
     head = {"Content-Disposition": 'attachment; filename="pages.csv"'}
     return StreamingResponse(_csv(asked.desk.store, sight, found.rows), media_type="text/csv", headers=head)
+
+
+def _is_held_up(asked: Asked, sight: Sight) -> bool:
+    """Whether pages that are due wait for their hosts."""
+    store, spider = asked.desk.store, asked.spider
+    assert spider is not None
+
+    def look() -> bool:
+        return spider in crawling(store) and waits_for_hosts(
+            store, spider, (sight.terms, sight.outlook), sight.now
+        )
+
+    return asked.desk.remembered.answer(("held up", spider), look)
 
 
 def _chosen(asked: Asked) -> dict[str, Any]:
@@ -147,7 +198,32 @@ def _found(asked: Asked, sight: Sight, first: int, count: int) -> Found:
     return Found(rows[first : first + count], len(rows), True)
 
 
-def _lines(store: Store, sight: Sight, rows: Rows) -> Iterator[Line]:
+def _fits(page: PageReport, chosen: dict[str, Any]) -> bool:
+    """Whether a page passes the filters as it is now."""
+    status, kind = STATUSES.get(chosen["status"]), KINDS.get(chosen["kind"])
+    return (
+        (status is None or page.status is status)
+        and (kind is None or page.kind is kind)
+        and chosen["host"] in ("", page.host)
+    )
+
+
+def _lines(store: Store, sight: Sight, rows: Rows, now: float) -> list[Line]:
+    """Pages as they are now, as their own pages show them; only their order is that of the sight."""
+    pages = pages_with_ids(store, sight.census.columns["page_id"][rows].tolist())
+    ids = [page.page_id for page in pages]
+    last = last_visits(store, ids)
+    columns = columns_of([row_of(page, page.spider) for page in pages], page_beliefs(store, ids))
+    outlook = Outlook(sight.terms, columns, now)
+    value = np.where(np.isin(columns.status, LEFT), np.nan, outlook.values())
+    freshness = np.where(outlook.has_copy, outlook.freshness(), np.nan)
+    next_visit = np.where(np.isinf(outlook.next_visits()), np.nan, outlook.next_visits())
+    numbers = zip(pages, value.tolist(), freshness.tolist(), next_visit.tolist(), strict=True)
+    return [Line(*each, last.get(each[0].page_id)) for each in numbers]
+
+
+def _lines_in_sight(store: Store, sight: Sight, rows: Rows) -> Iterator[Line]:
+    """Pages with the numbers of the sight, which are there for any number of them."""
     row_of = dict(zip(sight.census.columns["page_id"][rows].tolist(), rows.tolist(), strict=True))
     for page in pages_with_ids(store, row_of):
         row = row_of[page.page_id]
@@ -159,7 +235,7 @@ def _csv(store: Store, sight: Sight, rows: Rows) -> Iterator[str]:
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(CSV_COLUMNS)
     for first in range(0, len(rows), _CHUNK):
-        for line in _lines(store, sight, rows[first : first + _CHUNK]):
+        for line in _lines_in_sight(store, sight, rows[first : first + _CHUNK]):
             writer.writerow(map(cell, _record(line)))
         yield buffer.getvalue()
         buffer.seek(0)

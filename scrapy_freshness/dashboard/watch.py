@@ -77,8 +77,8 @@ class Sight:
 
     @cached_property
     def value(self) -> FloatArray:
-        """Of a visit now; nan for pages that wait for something else."""
-        return self.outlook.values()
+        """Of a visit now; nan for pages that wait for something else, or are not at their place any more."""
+        return np.where(np.isin(self.census.columns["status"], LEFT), np.nan, self.outlook.values())
 
     @cached_property
     def freshness(self) -> FloatArray:
@@ -154,6 +154,8 @@ class Sight:
         return self
 
 
+#: How pages stand that are not at their place any more.
+LEFT = (PageStatus.GONE, PageStatus.MOVED)
 _COMPUTED = ("value", "freshness", "next_visit", "age")
 
 

@@ -19,6 +19,7 @@ from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.storage.hub_reports import hub_report
 from scrapy_freshness.storage.inspection import crawling
 from scrapy_freshness.storage.live_reports import visits_of_host
+from scrapy_freshness.storage.page_reports import page_visits
 from scrapy_freshness.storage.store import Store
 
 #: The terms of a spider's crawl and the outlook on all of its pages.
@@ -39,16 +40,8 @@ def case_of(
     hosts.load(store.load_hosts())
     host = hosts.record(record.host)
     state = store.load_state(spider)
-    spent = spending(
-        store,
-        spider,
-        budget_per_second=terms.budget_per_second,
-        started_at=state.started_at if state else None,
-        now=now,
-    )
     is_running = spider in crawling(store)
-    reach = reach_of(everyone, floor=terms.policy.pacing.floor, now=now)
-    is_waiting_for_hosts = is_running and is_held_up(spent, reach)
+    is_waiting_for_hosts = is_running and waits_for_hosts(store, spider, (terms, everyone), now)
     row = row_of(record, spider)
     columns = columns_of([row], {record.page_id: record.beliefs})
     page = Outlook(terms, columns, now)
@@ -57,6 +50,7 @@ def case_of(
     if is_waiting_for_hosts:
         price = _price_on_host(store, everyone, record.host, state, terms, now)
         on_host = Outlook(replace(terms, price=price), columns, now)
+    last = next(iter(page_visits(store, record.page_id, 1)), None)
     is_ranked = record.status in (PageStatus.NEW, PageStatus.ACTIVE)
     rivals = everyone.competing_values()
     may_be_helped = _may_be_helped(record) and not is_waiting_for_hosts
@@ -69,6 +63,7 @@ def case_of(
         policy=terms.policy.name,
         budget_per_second=terms.budget_per_second,
         price=price,
+        budget_price=terms.price,
         min_interval_seconds=terms.min_interval,
         importance=record.importance,
         is_compared=not is_assumed(row),
@@ -78,6 +73,9 @@ def case_of(
         visits=record.visits,
         changes=record.changes,
         failures=record.failures,
+        last_attempt_at=last.at if last else None,
+        last_outcome=last.outcome.name.lower() if last else None,
+        last_reason=last.reason if last else None,
         last_visit_at=record.last_visit_at,
         not_before=record.not_before,
         freshness=float(page.freshness()[0]),
@@ -102,6 +100,20 @@ def case_of(
         pinned_seconds=record.pinned_seconds,
         more_often=_more_often(everyone, page, terms) if may_be_helped else None,
     )
+
+
+def waits_for_hosts(store: Store, spider: str, others: Others, now: float) -> bool:
+    """Whether the pages of a crawl, if it is running, wait for their hosts instead of the budget."""
+    terms, everyone = others
+    state = store.load_state(spider)
+    spent = spending(
+        store,
+        spider,
+        budget_per_second=terms.budget_per_second,
+        started_at=state.started_at if state else None,
+        now=now,
+    )
+    return is_held_up(spent, reach_of(everyone, floor=terms.policy.pacing.floor, now=now))
 
 
 def _price_on_host(

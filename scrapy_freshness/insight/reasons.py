@@ -45,6 +45,7 @@ class Case:
     policy: str
     budget_per_second: float
     price: float
+    budget_price: float  #: what it would be if no host held its pages up
     min_interval_seconds: float
     importance: float
     is_compared: bool  #: whether two versions of the page have been compared
@@ -54,6 +55,9 @@ class Case:
     visits: int
     changes: int
     failures: int  #: visits that failed in a row
+    last_attempt_at: float | None  #: the last line of the log, if it is still there
+    last_outcome: str | None
+    last_reason: str | None  #: why the last attempt failed or was stopped, if it did
     last_visit_at: float | None
     not_before: float
     freshness: float
@@ -93,6 +97,11 @@ class Case:
         """Whether every attempt to visit the page has ended before a request was sent."""
         return self.status == "new" and self.visits == 0 and self.failures > 0
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last attempts to visit the page have failed, or were stopped."""
+        return self.failures > 0 and self.status in ("new", "active")
+
 
 def answer(case: Case, now: float) -> str:
     """Why it is not visited right now, in a few words: what comes first of all that it waits for."""
@@ -101,7 +110,7 @@ def answer(case: Case, now: float) -> str:
     if case.status == "suspended":
         return "It is not visited: the spider has no callback for it any more."
     if case.was_never_sent:
-        return "It could not be visited: every request for it was stopped before it was sent."
+        return f"It could not be visited: every request for it was stopped before it was sent{_why(case)}."
     if max(case.next_visit_at, now) <= case.host_blocked_until:
         ends = relative(case.host_blocked_until, now)
         return f"It waits for its host, which is in back-off; that ends {ends}."
@@ -110,11 +119,16 @@ def answer(case: Case, now: float) -> str:
         return f"It {what}; the next look is expected {relative(case.next_visit_at, now)}."
     if case.failures and max(case.next_visit_at, now) <= case.not_before:
         after = count(case.failures, "failure")
-        return f"It waits after {after}; the next try is {relative(case.not_before, now)}."
+        return f"It waits after {after}{_why(case)}; the next attempt is {relative(case.not_before, now)}."
     if case.status == "active" and not case.is_ever_visited and not case.is_held_up:
         return "It is not visited: at this budget, no visit pays."
+    if math.inf > case.next_visit_at > now and case.is_held_up and case.value >= case.budget_price:
+        expected = relative(case.next_visit_at, now)
+        return (
+            f"It waits for its host, {_what_host_does(case)}; the next {_what(case)} is expected {expected}."
+        )
     if math.inf > case.next_visit_at > now:
-        return f"It is not due yet; the next visit is expected {relative(case.next_visit_at, now)}."
+        return f"It is not due yet; the next {_what(case)} is expected {relative(case.next_visit_at, now)}."
     due = "It waits" if case.is_outbid or not case.is_ever_visited else "It is due, and waits"
     if case.is_held_up:
         return f"{due} for its host, {_what_host_does(case)}."
@@ -154,7 +168,9 @@ def sentences(case: Case, now: float) -> list[str]:
 
 
 def _standing(case: Case) -> Iterator[str]:
-    answer = f" (HTTP {case.http_status})" if case.http_status else ""
+    # What a page redirects to may have been seen: its status is not that of the page.
+    is_own = case.status != "moved" or 300 <= (case.http_status or 0) < 400
+    answer = f" (HTTP {case.http_status})" if case.http_status and is_own else ""
     if case.status == "new":
         yield "It has never been fetched."
     elif case.status == "gone":
@@ -227,7 +243,7 @@ def _worth(case: Case) -> Iterator[str]:
 
 
 def _obstacles(case: Case, now: float) -> Iterator[str]:
-    if case.failures and case.status in ("new", "active"):
+    if case.is_failing:
         yield _failed(case, now)
     if case.host_blocked_until > now:
         yield (
@@ -243,13 +259,30 @@ def _obstacles(case: Case, now: float) -> Iterator[str]:
 
 def _failed(case: Case, now: float) -> str:
     later = f"; the next may begin {_when(case.not_before, now)}" if case.not_before > now else ""
+    if case.was_never_sent and case.last_reason:
+        return f"Every request was stopped before it was sent: {case.last_reason}{later}."
     if case.was_never_sent:
         return (
             f"It was tried {count(case.failures, 'time')}, but the request was never sent: robots.txt "
             f"forbids it, it is outside of `allowed_domains`, or another component has dropped it{later}."
         )
-    answer = f", the last with HTTP {case.http_status}" if case.http_status else ""
-    return f"The last {count(case.failures, 'visit')} failed{answer}{later}."
+    failed = (
+        f"The last {count(case.failures, 'attempt')} failed"
+        if case.failures > 1
+        else "The last attempt failed"
+    )
+    if case.last_reason:
+        return f"{failed}{_why(case)}{later}."
+    answer = f", the last with HTTP {case.http_status}" if case.http_status and case.failures > 1 else ""
+    return f"{failed}{answer}{later}."
+
+
+def _why(case: Case) -> str:
+    return f": {case.last_reason}" if case.is_failing and case.last_reason else ""
+
+
+def _what(case: Case) -> str:
+    return "attempt" if case.is_failing else "visit"
 
 
 def _next_visit(case: Case, now: float) -> Iterator[str]:
@@ -271,20 +304,22 @@ def _next_visit(case: Case, now: float) -> Iterator[str]:
             f"{number(case.highest_value)}, however old the copy."
         )
     elif case.next_visit_at > now:
-        yield f"The next visit is expected {_when(case.next_visit_at, now)}{_rhythm(case)}."
+        yield f"The next {_what(case)} is expected {_when(case.next_visit_at, now)}{_rhythm(case)}."
     elif case.is_outbid:
-        yield "It is visited as soon as other visits are not worth more."
+        is_next = "The next attempt is made" if case.is_failing else "It is visited"
+        yield f"{is_next} as soon as other visits are not worth more."
     elif case.is_running:
         room = "its host has" if case.is_held_up else "the budget and its host have"
-        yield f"It is due, and visited as soon as {room} room{_rhythm(case)}."
+        is_due = "The next attempt is due, and made" if case.is_failing else "It is due, and visited"
+        yield f"{is_due} as soon as {room} room{_rhythm(case)}."
     else:
-        yield f"It is due{_rhythm(case)}."
+        yield f"{'The next attempt' if case.is_failing else 'It'} is due{_rhythm(case)}."
     if not case.is_running:
         yield f"But the spider {case.spider} is not running: nothing is visited until it is."
 
 
 def _rhythm(case: Case) -> str:
-    if case.status != "active" or not case.is_ever_visited:
+    if case.status != "active" or case.is_failing or not case.is_ever_visited:
         return ""
     return f"; in the long run it is visited every {duration(case.interval_seconds)}"
 

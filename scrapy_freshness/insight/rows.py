@@ -14,6 +14,9 @@ from scrapy_freshness.storage.store import Store
 
 Row = dict[str, Any]
 
+#: How a page stands that is not at its place any more: it has no copy, and a visit no value.
+LEFT = ("gone", "moved")
+
 _FIELDS = [field.name for field in fields(PageReport) if field.name != "spider"]
 
 

@@ -1,6 +1,6 @@
 """The books of a crawl: what has become of pages and visits since the writer asked last."""
 
-from scrapy_freshness.model import Outcome, PageRecord, VisitRecord
+from scrapy_freshness.model import PageRecord, VisitRecord
 from scrapy_freshness.planning.visits import Report, Upkeep, updated_record, visit_record
 
 
@@ -25,8 +25,7 @@ class Books:
         if report.is_unfinished and not after.run_callback:
             after.run_callback = True
             self._unfinished[after.page_id] = after
-        if report.outcome is not Outcome.IGNORED:
-            self._log.append(visit_record(record, report))
+        self._log.append(visit_record(record, report))
         return after
 
     def suspend(self, record: PageRecord) -> None:

@@ -95,7 +95,7 @@ class Report:
     was_pushed: bool = False  #: to us by a hub, so that it took no fetch
     callback_failed: bool = False
     is_unfinished: bool = False  #: the spider has seen the page, but not all that it asked for has been sent
-    reason: str = ""  #: of a failure, for logs and stats
+    reason: str = ""  #: of a failure, in a few words
     poll: PollYield = _NOTHING  #: of a page that is polled for signals
     new_links: int = 0  #: links never seen before that a source showed
     kind: PageKind | None = None  #: what the page is fetched for from now on; None: as before
@@ -217,9 +217,19 @@ def visit_record(record: PageRecord, report: Report) -> VisitRecord:
         divergence=report.divergence,
         body_bytes=report.body_bytes,
         latency_seconds=report.latency_seconds,
+        reason=_reason(report),
         is_barren=record.kind.is_polled and report.poll.is_barren,
         was_pushed=report.was_pushed,
     )
+
+
+def _reason(report: Report) -> str | None:
+    """Why a visit failed or was stopped; None if it did neither, or nobody knows."""
+    if report.outcome not in (Outcome.FAILED, Outcome.IGNORED):
+        return None
+    if report.reason or report.http_status is None:
+        return report.reason or None
+    return f"status {report.http_status}"
 
 
 def _divergence_from_copy(record: PageRecord, measurement: Content, size: int) -> float | None:

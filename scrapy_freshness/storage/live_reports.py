@@ -79,7 +79,10 @@ def recent_visits(store: Store, spider_name: str, limit: int = 30) -> list[Recen
 
 
 def visits_of_host(store: Store, spider_name: str, host_name: str, since: float) -> int:
-    """How many visits of the pages of a host have been made since a time, which is not long ago."""
+    """How many visits of the pages of a host have been made since a time, which is not long ago.
+
+    Requests that were stopped before they were sent are none.
+    """
     of_host = (page.c.host_id == number_of(host, host_name)) & (
         page.c.spider_id == number_of(spider, clean(spider_name))
     )
@@ -87,7 +90,7 @@ def visits_of_host(store: Store, spider_name: str, host_name: str, since: float)
         select(func.count())
         .select_from(visit)
         .join(page, page.c.page_id == visit.c.page_id)
-        .where(visit.c.at > since, of_host)
+        .where(visit.c.at > since, visit.c.outcome != int(Outcome.IGNORED), of_host)
     )
     with store.reading() as connection:
         return connection.scalar(query) or 0

@@ -130,6 +130,20 @@ def page_visits(store: Store, page_id: int, limit: int = 100) -> list[VisitRecor
     return visits_from(rows)
 
 
+def last_visits(store: Store, page_ids: Iterable[int]) -> dict[int, VisitRecord]:
+    """The last line of the log of some pages, by page id; those without one are left out."""
+    with store.reading() as connection:
+        rows = _select_last_visits(connection, list(page_ids))
+    return {record.page_id: record for record in visits_from(row._mapping for row in rows)}
+
+
+_select_last_visits = BulkSelect(
+    select(visit).join_from(
+        page, visit, and_(visit.c.id == page.c.last_visit_id, visit.c.page_id == page.c.page_id)
+    ),
+    page.c.page_id,
+)
+
 page_query = (
     select(
         *(page.c[field.name] for field in fields(PageReport) if field.name not in ("spider", "host")),

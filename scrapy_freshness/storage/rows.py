@@ -4,7 +4,7 @@ Values come from servers, spiders and arithmetic, so the door is strict where a 
 whole batch for one value, and the two databases must keep the same:
 
 * Text: NUL and lone surrogates, which PostgreSQL or UTF-8 cannot hold, become U+FFFD. Host names end
-  after 255 characters, the longest that DNS knows.
+  after 255 characters, the longest that DNS knows, and reasons of failures after 200.
 * Numbers: plain ``int`` and ``float``, also if numpy made them. NaN becomes None where a number may be
   missing, else the default of the field. Status codes and priorities are cut to what their columns hold.
 """
@@ -30,6 +30,7 @@ from scrapy_freshness.storage.schema import host, page, page_detail
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _HOST_LENGTH = 255
+_REASON_LENGTH = 200
 
 
 def page_row(
@@ -120,6 +121,7 @@ def visit_row(record: VisitRecord, visit_id: int, previous_id: int | None) -> tu
         optional(record.divergence),
         int(record.body_bytes),
         optional(record.latency_seconds),
+        clean(record.reason)[:_REASON_LENGTH] if record.reason else None,
     )
 
 
@@ -175,6 +177,7 @@ def visits_from(rows: Iterable[RowMapping]) -> list[VisitRecord]:
             divergence=row["divergence"],
             body_bytes=row["body_bytes"],
             latency_seconds=row["latency_seconds"],
+            reason=row["reason"],
         )
         for row in rows
     ]

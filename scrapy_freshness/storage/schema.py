@@ -200,6 +200,7 @@ visit = Table(
     Column("divergence", Double),
     Column("body_bytes", BigInteger, nullable=False),
     Column("latency_seconds", Double),
+    Column("reason", Text),  # why it failed or was stopped
 )
 
 signal_source = Table(

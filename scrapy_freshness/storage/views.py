@@ -59,12 +59,13 @@ VIEWS: dict[str, dict[str, str]] = {
         "divergence": "how far the content moved from the copy before, 0 to 1",
         "body_bytes": "size of the body",
         "latency_seconds": "time until the answer",
+        "reason": "why it failed or was stopped; nothing if it did neither",
     },
     "v_outcomes": {
         "spider": "spider",
         "minute_at": "start of the minute",
         "minute_utc": "the same as text",
-        "outcome": "as in v_visits",
+        "outcome": "as in v_visits, without ignored",
         "visits": "visits in this minute with this outcome",
     },
     "v_budget": {

@@ -5,7 +5,7 @@ from dataclasses import astuple
 
 from sqlalchemy import Connection, Table, bindparam, delete, func, select, text, update
 
-from scrapy_freshness.model import Batch, CrawlState, PageRecord, Subscription, VisitRecord
+from scrapy_freshness.model import Batch, CrawlState, Outcome, PageRecord, Subscription, VisitRecord
 from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, BulkUpdate, replacing, upsert
 from scrapy_freshness.storage.hub_rows import write_hubs
 from scrapy_freshness.storage.query_rows import write_maps
@@ -235,7 +235,10 @@ def _new_visit_ids(connection: Connection, count: int) -> list[int]:
 
 
 def _count(connection: Connection, spider_id: int, batch: Batch) -> None:
-    visits = Counter((int(number(record.at) // 60), int(record.outcome)) for record in batch.visits)
+    made = [
+        record for record in batch.visits if record.outcome is not Outcome.IGNORED
+    ]  # the others took nothing
+    visits = Counter((int(number(record.at) // 60), int(record.outcome)) for record in made)
     fetches = {(int(minute), clean(kind)): int(count) for (minute, kind), count in batch.fetches.items()}
     _count_visits(connection, [(spider_id, *key, count) for key, count in visits.items()])
     _count_fetches(connection, [(spider_id, *key, count) for key, count in fetches.items()])

@@ -156,7 +156,11 @@ def fill(url: str) -> None:
                         answers_signals=True,
                     ),
                     VisitRecord(
-                        page_id=pages[7].page_id, at=NOW - 100, outcome=Outcome.FAILED, http_status=500
+                        page_id=pages[7].page_id,
+                        at=NOW - 100,
+                        outcome=Outcome.FAILED,
+                        http_status=500,
+                        reason="status 500",
                     ),
                 ],
                 sources=[

@@ -50,6 +50,7 @@ def test_everything_is_told_in_json(freshness: Run) -> None:
         "divergence": 0.3,
         "body_bytes": 2048,
         "latency_seconds": 0.2,
+        "reason": None,
     }
     (profile,) = shown["profiles"]
     assert profile["base_at"] == NOW - 60 * HOUR
@@ -94,7 +95,11 @@ def test_a_page_that_was_never_fetched_is_shown(freshness: Run) -> None:
 
 
 def test_troubles_of_page_and_host_are_shown(freshness: Run) -> None:
-    assert "12 visits, 3 changes, 3 failed in a row" in freshness("show", FAILING).out
+    failing = freshness("show", FAILING).out
+    assert "12 visits, 3 changes, 3 failed in a row" in failing
+    assert "next attempt" in failing
+    assert "status 500" in failing
+    assert freshness("show", FAILING, "--json").json["pages"][0]["log"][0]["reason"] == "status 500"
     assert "paused.example (in back-off for another 3 min)" in freshness("show", WAITING).out
     assert "3 of 10 checked 304s were false" in freshness("show", "http://liar.example/").out
 

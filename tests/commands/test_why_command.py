@@ -127,7 +127,7 @@ def test_a_page_that_is_visited_as_often_as_allowed_needs_no_budget(why: Run) ->
         (SUSPENDED, "Its callback is no method of the spider any more"),
         (MOVED, "It redirects for good (HTTP 301) to a page of its own"),
         (MOVED, "The next visit is expected in 12 h"),
-        (FAILING, "The last 3 visits failed, the last with HTTP 500; the next may begin in 10 min"),
+        (FAILING, "The last 3 attempts failed: status 500; the next may begin in 10 min"),
         (WAITING, "Its host paused.example is in back-off after 4 refusals in a row, which ends in 3 min"),
         (LIED_TO, "are not believed: 3 of 10 that were checked were false"),
     ],

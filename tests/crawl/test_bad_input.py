@@ -20,6 +20,7 @@ from crawling import FOLLOW, Crawled, RunningCrawl, crawl, start_crawl
 from site_under_test import Answer, Page, Site, html
 
 from scrapy_freshness.model import PageRecord, PageStatus
+from scrapy_freshness.storage.page_reports import page_visits
 
 LINKS_ONLY = """
 import scrapy
@@ -109,6 +110,11 @@ class Outcomes:
 
     def items(self, path: str) -> int:
         return len(self.first.items_of(self.site.url(path)))
+
+    def reasons(self, record: PageRecord) -> set[str | None]:
+        """Why the visits of a page have failed."""
+        with self.first.store() as store:
+            return {visit.reason for visit in page_visits(store, record.page_id)}
 
 
 def records_of(done: Crawled, site: Site) -> dict[str, PageRecord]:
@@ -220,12 +226,17 @@ def test_a_host_that_does_not_exist_or_refuses_is_a_failed_visit(outcomes: Outco
     for record in unreachable:
         assert record.failures >= 1
         assert record.http_status is None
+    assert {reason for record in unreachable for reason in outcomes.reasons(record)} == {
+        "connection refused",
+        "DNS lookup failed",
+    }
 
 
 def test_an_endless_redirect_is_followed_as_far_as_scrapy_allows(outcomes: Outcomes) -> None:
     times = outcomes.first_asked.count("/loop")
     assert times == 5 * outcomes.records["/loop"].visits  # the page and REDIRECT_MAX_TIMES targets
     assert outcomes.later["/loop"].failures == outcomes.later["/loop"].visits
+    assert outcomes.reasons(outcomes.later["/loop"]) == {"max redirections reached"}
     assert outcomes.later["/loop"].not_before > 0  # it rests ever longer, as other pages that fail
 
 

@@ -14,6 +14,7 @@ from crawling import FOLLOW, Crawled, crawl, logged, start_crawl
 from site_under_test import Answer, Page, Site, html
 
 from scrapy_freshness.model import Outcome
+from scrapy_freshness.storage.page_reports import find_pages, page_visits
 
 COMPONENTS = {
     "SCHEDULER": "scrapy_freshness.crawl.scheduler.FreshnessScheduler",
@@ -227,6 +228,11 @@ def test_robots_txt_is_obeyed_at_every_visit(site: Site, tmp_path: Path) -> None
     assert len(site.asked("/robots.txt")) == first.stat("freshness/fetches/robots") == 1
     assert first.stat("freshness/fetches") == len(site.log)
     assert first.stat("freshness/visits/ignored") > 0
+    with first.store() as store:
+        (forbidden,) = find_pages(store, site.url("/no"))
+        assert {visit.reason for visit in page_visits(store, forbidden.page_id)} == {
+            "Forbidden by robots.txt"
+        }
 
     # What is forbidden later is not visited any more; what was is looked at when its pause has ended.
     site.pages["/robots.txt"] = "User-agent: *\nDisallow: /ok"

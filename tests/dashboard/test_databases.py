@@ -10,7 +10,16 @@ from scrapy_freshness.model import Batch, CrawlState, Outcome, VisitRecord
 from scrapy_freshness.storage.store import Store
 
 PATHS = (
-    *("/", "/live/now", "/live/charts?range=30d", "/live/budgets", "/pages", "/pages.csv", "/pages/2"),
+    *(
+        "/",
+        "/live/now",
+        "/live/charts?range=30d",
+        "/live/budgets",
+        "/pages",
+        "/live/pages",
+        "/pages.csv",
+        "/pages/2",
+    ),
     *("/pages?sort=url&q=news", "/pages?sort=freshness&order=asc&status=active&kind=page&host=news.example"),
     *("/hosts", "/hosts?sort=freshness&q=news", "/sources", "/live/sources?step=-2", "/signals", "/policies"),
 )

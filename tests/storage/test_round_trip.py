@@ -79,6 +79,7 @@ VISITS = st.builds(
     divergence=st.none() | FLOAT,
     body_bytes=st.integers(0, 2**63 - 1),
     latency_seconds=st.none() | FLOAT,
+    reason=st.none() | ANY_TEXT,
 )
 
 every_example_in_the_same_store = settings(
@@ -121,6 +122,7 @@ def test_a_visit_comes_back_as_the_rules_say(store: Store, record: VisitRecord) 
             http_status=status_code(record.http_status),
             divergence=without_nan(record.divergence, None),
             latency_seconds=without_nan(record.latency_seconds, None),
+            reason=clean(record.reason)[:200] if record.reason else None,
         )
     ]
 

@@ -8,7 +8,8 @@ from samples import crawl_state, page, visit
 
 from scrapy_freshness.errors import StorageError
 from scrapy_freshness.model import Batch, HostRecord, Outcome, PageStatus
-from scrapy_freshness.storage.page_reports import page_visits
+from scrapy_freshness.storage.live_reports import outcome_history, visits_of_host
+from scrapy_freshness.storage.page_reports import last_visits, page_visits
 from scrapy_freshness.storage.reports import HostTaken, hosts, spiders, taken_by_hosts
 from scrapy_freshness.storage.store import Store
 
@@ -60,6 +61,16 @@ def test_visits_of_a_page_are_listed_from_the_last_to_the_first(store: Store) ->
     assert [record.at for record in page_visits(store, 1, limit=2)] == [30.0, 22.0]
     assert [record.at for record in page_visits(store, 2)] == [21.0]
     assert page_visits(store, 3) == []
+    assert {key: record.at for key, record in last_visits(store, [1, 2, 3]).items()} == {1: 30.0, 2: 21.0}
+
+
+def test_requests_that_were_never_sent_are_in_the_log_and_count_as_no_visits(store: Store) -> None:
+    stopped = visit(1, 60.0, Outcome.IGNORED, reason="Forbidden by robots.txt")
+    store.save("quotes", Batch(pages=[page(1)], visits=[stopped, visit(1, 61.0)]))
+
+    assert page_visits(store, 1) == [visit(1, 61.0), stopped]
+    assert visits_of_host(store, "quotes", "a.example", 0.0) == 1
+    assert outcome_history(store, "quotes", 0.0, 1) == {60.0: {visit(1, 61.0).outcome: 1}}
 
 
 def test_counts_per_minute_add_up_over_batches(store: Store) -> None:

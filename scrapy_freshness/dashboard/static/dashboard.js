@@ -7,6 +7,7 @@
   var full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
   var forms = {
     minute: new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" }),
+    clock: new Intl.DateTimeFormat(undefined, { timeStyle: "medium" }),
     day: new Intl.DateTimeFormat(undefined, { day: "2-digit", month: "short" }),
   };
   var stamp = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/;
@@ -16,7 +17,7 @@
     part.querySelectorAll("time[data-at]").forEach(function (each) {
       each.title = full.format(1000 * Number(each.dataset.at));
     });
-    part.querySelectorAll("text[data-at]").forEach(function (each) {
+    part.querySelectorAll("text[data-at], time[data-form]").forEach(function (each) {
       each.textContent = forms[each.dataset.form].format(1000 * Number(each.dataset.at));
     });
     // Times within sentences, tables of numbers, and what is shown when a chart is pointed at.

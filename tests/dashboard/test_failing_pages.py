@@ -1,0 +1,173 @@
+"""What is told of pages whose visits fail, of pages that are gone, and of those visited just now."""
+
+import re
+from dataclasses import replace
+from html import unescape
+from urllib.parse import urlencode
+
+from lively_web import NOW, SPIDER
+from serving import served
+from test_doors import ask
+
+from scrapy_freshness.model import Batch, Outcome, PageRecord, PageStatus, VisitRecord
+from scrapy_freshness.storage.page_reports import find_pages
+from scrapy_freshness.storage.store import Store
+
+URL = "https://shop.example/items/4"
+COPY = {"last_visit_at": NOW - 3600, "last_change_at": NOW - 3600, "visits": 9}
+
+
+def save(database_url: str, outcome: Outcome, at: float, reason: str | None = None, **fields: object) -> int:
+    """Put one page into another state, with the visit that told of it; returns the page's id."""
+    with Store.open(database_url) as store:
+        (known,) = find_pages(store, URL)
+        (record,) = store.load_records([known.page_id])
+        for name, value in fields.items():
+            setattr(record, name, value)
+        store.save(SPIDER, Batch(pages=[record], visits=[_visit(record, outcome, at, reason)]))
+    return known.page_id
+
+
+def _visit(record: PageRecord, outcome: Outcome, at: float, reason: str | None) -> VisitRecord:
+    return VisitRecord(
+        page_id=record.page_id, at=at, outcome=outcome, http_status=record.http_status, reason=reason
+    )
+
+
+def words(text: str) -> str:
+    """A part of a page as it is read."""
+    told = " ".join(unescape(re.sub(r"<[^>]*>", " ", text)).split())
+    return re.sub(r" ([,:])", r"\1", told)
+
+
+def listed(address: str, **query: str) -> str:
+    """The list, of this page alone."""
+    return ask(address, "/pages?" + urlencode({"q": f"^{URL}$", "regex": 1, **query}))[2]
+
+
+def row(address: str, **query: str) -> str:
+    """The line of the page in the list."""
+    text = listed(address, **query)
+    return words(next(iter(re.findall(r"<tr>\s*<td class=\"url\">.*?</tr>", text, re.DOTALL)), ""))
+
+
+def test_the_reason_of_failures_is_told_and_never_obeyed(lively_url: str) -> None:
+    hostile = "<script>window.hacked=1</script>{{7*7}}\x1b[2J"
+    page_id = save(
+        lively_url,
+        Outcome.FAILED,
+        NOW - 60,
+        hostile,
+        failures=5,
+        not_before=NOW + 7200,
+        http_status=None,
+        **COPY,
+    )
+    with served(lively_url) as (address, _):
+        detail = ask(address, f"/pages/{page_id}")[2]
+        line = row(address)
+
+    assert "The last 5 attempts failed: <script>window.hacked=1</script>{{7*7}}\\x1b[2J" in words(detail)
+    assert "Last attempt failed 60 s ago: <script>" in words(detail)
+    assert "Next attempt in 2 h" in words(detail)
+    assert "<script>window" not in detail
+    assert "\x1b" not in detail
+    assert "active after 5 failures" in line
+    assert "60 min ago failed 60 s ago" in line
+    assert "in 2 h another attempt" in line
+
+
+def test_a_page_whose_requests_are_stopped_says_by_whom(lively_url: str) -> None:
+    never = {"status": PageStatus.NEW, "visits": 0, "last_visit_at": None, "http_status": None}
+    page_id = save(lively_url, Outcome.IGNORED, NOW - 60, "Forbidden by robots.txt", failures=6, **never)
+    with Store.open(lively_url) as crawl, served(lively_url) as (address, _):
+        crawl.lock(SPIDER)
+        detail = words(ask(address, f"/pages/{page_id}")[2])
+        line = row(address)
+
+    assert "every request for it was stopped before it was sent: Forbidden by robots.txt." in detail
+    assert "Every request was stopped before it was sent: Forbidden by robots.txt." in detail
+    assert "The next visit is" not in detail
+    assert "new stopped never stopped 60 s ago" in line
+    assert "another attempt" in line
+
+
+def test_a_page_that_is_gone_has_neither_freshness_nor_value(lively_url: str) -> None:
+    page_id = save(
+        lively_url, Outcome.GONE, NOW - 192, status=PageStatus.GONE, http_status=410, failures=1, **COPY
+    )
+    with served(lively_url) as (address, _):
+        detail = words(ask(address, f"/pages/{page_id}")[2])
+        line = row(address)
+
+    assert "Last visit 60 min ago Last attempt gone 3.2 min ago, HTTP 410" in detail
+    assert "Fresh – Value of a visit –" in detail
+    assert "gone 60 min ago gone 3.2 min ago, HTTP 410" in line
+    assert line.endswith("–")
+
+
+def test_the_list_agrees_with_the_page_whatever_happened_since_it_was_ordered(lively_url: str) -> None:
+    with served(lively_url) as (address, clock):
+        before = row(address)
+        page_id = save(lively_url, Outcome.UNCHANGED, NOW, http_status=200, **{**COPY, "last_visit_at": NOW})
+        clock.advance(1)
+        after = row(address)
+        detail = words(ask(address, f"/pages/{page_id}")[2])
+
+    value = re.search(r"Value of a visit (\S+) now", detail)
+    assert value is not None
+    assert f" {value[1]} " in after
+    assert f" {value[1]} " not in before
+    assert " 1 s ago" in after
+
+
+def test_a_page_that_no_longer_passes_the_filters_is_left_out(lively_url: str) -> None:
+    with served(lively_url) as (address, _):
+        assert row(address, status="active") != ""
+        save(lively_url, Outcome.GONE, NOW, status=PageStatus.GONE, http_status=404)
+        text = words(listed(address, status="active"))
+
+        assert row(address, status="active") == ""
+        assert "1 page left out" in text
+
+
+def test_the_list_tells_how_old_its_order_is(lively_url: str) -> None:
+    with served(lively_url) as (address, clock):
+        first = words(ask(address, "/pages")[2])
+        clock.advance(6)
+        later = words(ask(address, "/live/pages?sort=url")[2])
+
+    assert "as of" in first
+    assert "in the order of" not in first
+    assert "in the order of 6 s before" in later
+
+
+def test_polled_sources_are_not_said_to_wait_for_a_comparison(lively_url: str) -> None:
+    with served(lively_url) as (address, _):
+        with Store.open_readonly(lively_url) as store:
+            (sitemap,) = find_pages(store, "https://shop.example/sitemap.xml")
+        text = words(ask(address, f"/pages/{sitemap.page_id}")[2])
+
+    assert "it is not compared with copies" in text
+    assert "have to be" not in text
+
+
+def test_what_became_of_a_page_is_in_the_legend(lively_url: str) -> None:
+    page_id = save(lively_url, Outcome.IGNORED, NOW, "Forbidden by robots.txt")
+    with served(lively_url) as (address, _):
+        text = words(ask(address, f"/pages/{page_id}")[2])
+
+    assert "gone or moved" in text
+    assert "failed, or a false signal stopped" in text
+
+
+def test_pages_that_are_due_wait_for_their_hosts_if_these_hold_the_crawl_up(lively_url: str) -> None:
+    with Store.open(lively_url) as crawl, served(lively_url) as (address, _):
+        state = crawl.load_state(SPIDER)
+        assert state is not None
+        crawl.save(SPIDER, Batch(state=replace(state, budget_per_second=50.0)))
+        crawl.lock(SPIDER)
+        text = words(ask(address, "/pages?status=active")[2])
+
+    assert "due waits for its host" in text
+    assert "and its host has room" in text
