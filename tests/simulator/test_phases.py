@@ -49,13 +49,14 @@ def test_what_nobody_has_measured_has_no_mean() -> None:
     assert mean.measures == {"freshness": 0.5, "profit": None}
 
 
-def test_with_one_price_a_policy_makes_as_many_fetches_and_is_as_fresh(replay: Replay) -> None:
+def test_with_one_price_a_policy_makes_as_many_fetches_and_is_as_fresh() -> None:
+    replay = Replay.of(poisson_web([0.05] * 6 + [2.0] * 6, 20.0, seed=3))
     paced, priced = (
         replay.run("holistic", PER_DAY / DAY, learner_for=learning(Config()), by_price=by_price)
         for by_price in (False, True)
     )
 
-    assert priced.fetches == pytest.approx(paced.fetches, rel=0.01)
+    assert priced.fetches == pytest.approx(paced.fetches, rel=0.02)
     assert priced.freshness is not None
     assert paced.freshness is not None
     assert (priced.freshness - paced.freshness).share > -0.03

@@ -121,14 +121,14 @@ def test_who_learns_what_each_source_is_worth_is_fresher_than_who_is_deaf(source
 
 @pytest.mark.parametrize("signals", ["partial", "noisy"])
 def test_the_default_is_fresher_where_signals_tell_something(signals: str) -> None:
-    gains = learned_gains(Poisson(signals=signals), "holistic", "greedy-expected")
+    gains = learned_gains(Poisson(signals=signals), "holistic", "greedy-expected", repeat=2)
 
     assert np.mean(gains) > 0.005
 
 
 def test_the_default_loses_nothing_where_signals_lie() -> None:
     """In the long run: that they lie takes a while to be found out."""
-    gains = learned_gains(Poisson(signals="lying"), "holistic", "greedy-expected", size=Size(40, 20.0, 120.0))
+    gains = learned_gains(Poisson(signals="lying"), "holistic", "greedy-expected", size=Size(20, 20.0, 60.0))
 
     assert np.mean(gains) > -2 * np.std(gains, ddof=1) / np.sqrt(len(gains)) - 0.002
 
@@ -137,9 +137,9 @@ def test_who_learns_how_late_signals_are_is_fresher_than_who_heeds_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     world, size = Poisson(signals="delayed"), Size(20, 20.0, 30.0)
-    learned = learned_gains(world, "greedy-expected-ncis", "greedy-expected", repeat=4, size=size)
+    learned = learned_gains(world, "greedy-expected-ncis", "greedy-expected", repeat=3, size=size)
     monkeypatch.setattr(Delays, "deaf_seconds", lambda delays: (0.0,) * 4)
-    heeding = learned_gains(world, "greedy-expected-ncis", "greedy-expected", repeat=4, size=size)
+    heeding = learned_gains(world, "greedy-expected-ncis", "greedy-expected", repeat=3, size=size)
 
     assert np.mean(learned - heeding) > 0
     assert np.mean(heeding) > 0, "late signals are better than none"
