@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from scrapy_freshness.content.markup import ATTRIBUTES, COMMENT, NESTING, PERHAPS_HIDDEN, RAW
 
-_HIDDEN = b"hidden"
 _PERHAPS_HIDDEN = re.compile(PERHAPS_HIDDEN.encode(), re.IGNORECASE)
 _NESTING = re.compile(NESTING.encode(), re.IGNORECASE)
 _UNSEEN = re.compile(rf"<(?:{RAW}|{COMMENT}|[!?][^>]*+>?+)".encode(), re.IGNORECASE)
@@ -56,7 +55,7 @@ def plain_text(html: str) -> str | None:
     if b"\0" in source:
         return None
     small = np.frombuffer(source, np.uint8) | _SMALL
-    if _HIDDEN in small.tobytes() and _PERHAPS_HIDDEN.search(source):
+    if _has_hidden(small) and _PERHAPS_HIDDEN.search(source):
         return None
     ordinary = _with_ordinary_tags(source, small)
     bounds = None if ordinary is None else _tag_bounds(ordinary)
@@ -69,6 +68,12 @@ def plain_text(html: str) -> str | None:
     elif text.isascii():
         return text.rstrip(" ")
     return _folded_again(text)
+
+
+def _has_hidden(small: NDArray[np.uint8]) -> bool:
+    """Whether "h.dd" is there, as in "hidden"; to look for the whole word takes twice as long."""
+    is_there = (small[:-5] == ord("h")) & (small[2:-3] == ord("d")) & (small[3:-2] == ord("d"))
+    return bool(is_there.any())
 
 
 def _with_ordinary_tags(source: bytes, small: NDArray[np.uint8]) -> bytes | None:
