@@ -33,7 +33,7 @@ SORTS: dict[str, tuple[str, str, bool]] = {
     "status": ("Status", "status", False),
     "last_visit": ("Last visit", "last_visit_at", True),
     "next_visit": ("Next visit", "next_visit", False),
-    "change_rate": ("Changes about every", "change_rate", True),
+    "change_rate": ("Changes every", "change_rate", True),
     "value": ("Value now", "value", True),
     "importance": ("Importance", "importance", True),
     "visits": ("Visits", "visits", True),
