@@ -13,8 +13,8 @@ from scrapy_freshness.storage.store import Store
 
 # A shell that starts this in the background lets its children ignore Ctrl-C; tests send it to theirs.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-# The same examples in every run, however busy the machine, and whatever other modules its tests have imported:
-# constants of theirs would be among the examples.
+# The same examples in every run, however busy the machine, and whatever other modules have been imported:
+# their constants would be among the examples.
 settings.register_profile("seeded", derandomize=True, deadline=None, database=None)
 settings.load_profile("seeded")
 providers._get_local_constants = lambda: providers._local_constants
