@@ -55,7 +55,7 @@ def plain_text(html: str) -> str | None:
     if b"\0" in source:
         return None
     small = np.frombuffer(source, np.uint8) | _SMALL
-    if _has_hidden(small) and _PERHAPS_HIDDEN.search(source):
+    if _may_hide(source, small):
         return None
     ordinary = _with_ordinary_tags(source, small)
     bounds = None if ordinary is None else _tag_bounds(ordinary)
@@ -70,10 +70,10 @@ def plain_text(html: str) -> str | None:
     return _folded_again(text)
 
 
-def _has_hidden(small: NDArray[np.uint8]) -> bool:
-    """Whether "h.dd" is there, as in "hidden"; to look for the whole word takes twice as long."""
+def _may_hide(source: bytes, small: NDArray[np.uint8]) -> bool:
+    """Whether an element may have the attribute "hidden"; it is looked for only where "h.dd" is."""
     is_there = (small[:-5] == ord("h")) & (small[2:-3] == ord("d")) & (small[3:-2] == ord("d"))
-    return bool(is_there.any())
+    return any(_PERHAPS_HIDDEN.match(source, place) for place in is_there.nonzero()[0].tolist())
 
 
 def _with_ordinary_tags(source: bytes, small: NDArray[np.uint8]) -> bytes | None:

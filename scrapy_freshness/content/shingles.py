@@ -81,6 +81,10 @@ _KINDS = _character_kinds()
 _UNSPACED = _KINDS == _WORD
 _UNSPACED[0x1F000:0x1FB00] = False
 _UNSPACED.flags.writeable = False
+#: By character of ASCII: it case folded, and 0 if it separates words.
+_ASCII_FOLDED = bytes(
+    0 if _KINDS[each] == _SEPARATOR else ord(chr(each).lower()) for each in range(128)
+).ljust(256, b"\0")
 _A_INVERSE = pow(_A, -1, 2**64)
 _POWERS = _powers(_A, 32_769)  # enough for most pages
 _INVERSE_POWERS = _powers(_A_INVERSE, 32_769)
@@ -94,7 +98,7 @@ def word_hashes(text: str) -> NDArray[np.uint64]:
     >>> len(word_hashes("It rains in 東京"))
     5
     """
-    characters, in_word, starts = _split(text.casefold())
+    characters, in_word, starts = _split_ascii(text) if text.isascii() else _split(text.casefold())
     count = characters.size
     if starts.size == 0:
         return np.empty(0, np.uint64)
@@ -168,14 +172,27 @@ def _split(folded: str) -> tuple[NDArray[np.uint32], NDArray[np.bool_], NDArray[
     characters = np.frombuffer(folded.encode("utf-32-le", "surrogatepass"), "<u4")
     kinds = _KINDS.take(characters)
     in_word = kinds != _SEPARATOR
-    begins = in_word.copy()
-    np.greater(in_word[1:], in_word[:-1], out=begins[1:])
+    begins = _beginnings(in_word)
     if not folded.isascii():
         is_word = kinds == _WORD
         begins |= is_word
         begins[1:] |= in_word[1:] & is_word[:-1]
     (starts,) = begins.nonzero()
     return characters, in_word, starts
+
+
+def _split_ascii(text: str) -> tuple[NDArray[np.uint8], NDArray[np.bool_], NDArray[np.intp]]:
+    """The same of a text that is ASCII and not case folded yet, in two thirds of the time."""
+    characters = np.frombuffer(text.encode("ascii").translate(_ASCII_FOLDED), np.uint8)
+    in_word = characters != 0
+    return characters, in_word, _beginnings(in_word).nonzero()[0]
+
+
+def _beginnings(in_word: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Where runs of words' characters begin."""
+    begins = in_word.copy()
+    np.greater(in_word[1:], in_word[:-1], out=begins[1:])
+    return begins
 
 
 def shingle_hashes(hashes: NDArray[np.uint64], words: int) -> NDArray[np.uint32]:

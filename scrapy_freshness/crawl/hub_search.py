@@ -123,6 +123,10 @@ class HubSearch:
                 await next_turn()
         return replace(self._known.get(root.page_id) or root, candidates=candidates.packed())
 
+    def is_looking_at(self, page_id: int) -> bool:
+        """Whether a page is fetched to see how old it is."""
+        return page_id in self._looking
+
     def looked_at(self, record: PageRecord, last_modified: str | None, now: float) -> None:
         """A page has answered that was fetched to see how old it is."""
         found_on = self._looking.pop(record.page_id, None)

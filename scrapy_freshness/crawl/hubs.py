@@ -139,7 +139,8 @@ class Hubs:
     async def read(self, page: PageVisit, response: Response) -> None:
         """Read the links off the answer of a hub."""
         record = page.visit.record
-        self.search.looked_at(record, header_text(response, "Last-Modified"), self._clock.now())
+        if self.search.is_looking_at(record.page_id):
+            self.search.looked_at(record, header_text(response, "Last-Modified"), self._clock.now())
         if not self.is_on or (record.page_id not in self._known and record.kind is not PageKind.SOURCE):
             return
         page.shown = []

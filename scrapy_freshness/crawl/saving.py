@@ -80,6 +80,7 @@ class Saving:
         """Learn from all visits that have ended, and note it: what is written is a state of all there was."""
         self._planner.settle(now)
         self.note_updates()
+        self._crawler.stats.set_value("freshness/pages", len(self._planner))
 
     def note_updates(self) -> None:
         """Hand what the planner has learned to the journal, whose records are then up to date."""
@@ -87,7 +88,6 @@ class Saving:
         self._listening.note(visits, self._journal)
         self._hubs.note(self._journal)
         self._journal.note(pages, visits, self._planner.hosts.take_changed())
-        self._crawler.stats.set_value("freshness/pages", len(self._planner))
 
     def read_seen(self, page_id: int) -> "Deferred[bytes]":
         """What a source has shown so far, once all that is known is written."""

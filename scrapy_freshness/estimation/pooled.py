@@ -32,6 +32,7 @@ from scrapy_freshness.estimation.rate_grid import (
     interval,
     matched_rate,
 )
+from scrapy_freshness.estimation.row_sums import summed_by
 
 FloatArray = NDArray[np.float64]
 
@@ -143,11 +144,11 @@ class Pooled:
         change = _parts(present, len(groups)) - _parts(previous, len(groups))
         n_more = np.rint(change.sum(axis=1))
         for rows in self._levels(groups, create=True):
-            np.add.at(self._sums, rows, change)
+            named, more = summed_by(rows, change)
             np.add.at(self._members, rows, n_more)
             # Rounding must not leave less than nothing.
-            self._sums[rows] = np.maximum(self._sums[rows], 0)
-            self._members[rows] = np.maximum(self._members[rows], 0)
+            self._sums[named] = np.maximum(self._sums[named] + more, 0)
+            self._members[named] = np.maximum(self._members[named], 0)
         self._sums[_NOTHING], self._members[_NOTHING] = 0, 0
 
     def state(self, groups: Iterable[Group] | None = None) -> dict[Group, bytes]:
@@ -185,8 +186,9 @@ class Pooled:
 
     def _levels(self, groups: Sequence[Group], *, create: bool) -> list[NDArray[np.intp]]:
         """Rows of the groups that the pages are in, from the outermost in."""
-        depth, known, levels = max(map(len, groups), default=0), self._rows.get, []
-        for level in range(depth + 1):
+        depth, known = max(map(len, groups), default=0), self._rows.get
+        levels = [np.full(len(groups), _EVERYTHING)]
+        for level in range(1, depth + 1):
             rows = [known(group[:level], _NOTHING) if level <= len(group) else _NOTHING for group in groups]
             if create and _NOTHING in rows:
                 rows = [self._row(group[:level]) if level <= len(group) else _NOTHING for group in groups]

@@ -26,6 +26,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_freshness.estimation.row_sums import summed_by
+
 FloatArray = NDArray[np.float64]
 Groups = NDArray[np.integer]
 
@@ -94,7 +96,8 @@ class SiblingPaces:
             self._move(row, float(end[rows == row].max()))
         points = self._start[rows, None] + self._step[rows, None] * _STEPS
         share = np.clip((end[:, None] - points) / length[:, None], 0.0, 1.0)
-        np.add.at(self._after, rows, found[:, :, None] * share[:, None, :])
+        named, more = summed_by(rows, found[:, :, None] * share[:, None, :])
+        self._after[named] += more
 
     def paces(self, groups: Groups, since: FloatArray) -> FloatArray:
         """Pace of pages of some groups that were visited last at these times; 1 if nothing is known."""

@@ -30,13 +30,12 @@ _NAMES = json.JSONEncoder(ensure_ascii=False)
 
 def note_beliefs(pages: Sequence[PageRecord], beliefs: Columns) -> None:
     """Write what was learned of pages into their records."""
-    columns = [column.tolist() for column in beliefs.values()]
-    for page, *values in zip(pages, *columns, strict=True):
-        known = dict(zip(beliefs, values, strict=True))
-        page.change_rate = known.pop("change_rate")
-        page.change_rate_low = known.pop("change_rate_low")
-        page.change_rate_high = known.pop("change_rate_high")
-        page.beliefs = known
+    own = ("change_rate", "change_rate_low", "change_rate_high")
+    others = [name for name in beliefs if name not in own]
+    columns = [beliefs[name].tolist() for name in (*own, *others)]
+    for page, rate, low, high, *values in zip(pages, *columns, strict=True):
+        page.change_rate, page.change_rate_low, page.change_rate_high = rate, low, high
+        page.beliefs = dict(zip(others, values, strict=True))
 
 
 class RateLearner:

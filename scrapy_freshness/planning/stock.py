@@ -179,7 +179,8 @@ class Stock:
     def _full_hosts(self, now: float) -> NDArray[np.bool_]:
         """By the host's number: whether more pages of it need not be chosen."""
         full = np.zeros(len(self._table.hosts), np.bool_)
-        full[self._table.host_numbers((*self._ready.crowded_hosts(), *self._hosts.blocked(now)))] = True
+        if numbers := self._table.host_numbers((*self._ready.crowded_hosts(), *self._hosts.blocked(now))):
+            full[numbers] = True
         return full
 
     def _is_crowded(self, row: int) -> bool:

@@ -215,22 +215,23 @@ class PageTable:
 
         With *signals*, as if these and no others had been heard.
         """
+        host = self.host[rows]
+        size = len(host)
         names = ("importance", "change_rate", *self._beliefs)
-        columns = {name: self._numbers(name, rows) for name in names}
+        columns = {name: self._numbers(name, rows, size) for name in names}
         if self.listens:
-            columns["signals"] = self._signals(rows) if signals is None else signals
+            columns["signals"] = self._signals(rows, size) if signals is None else signals
         if self.sibling_paces is not None:
-            columns["pace"] = self.sibling_paces.paces(self.host[rows], self.last_visit[rows])
+            columns["pace"] = self.sibling_paces.paces(host, self.last_visit[rows])
         if self._tells_kinds:
             columns["is_source"] = (self.kind[rows] == _SOURCE).astype(np.float64)
         if self._tells_ages:
-            ages = now - self.found[rows] if self.fades else np.zeros(len(columns["change_rate"]))
-            columns["age"] = np.maximum(ages, 0.0)
-            columns["price"] = np.full(len(ages), price)
+            columns["age"] = np.maximum(now - self.found[rows], 0.0) if self.fades else np.zeros(size)
+            columns["price"] = np.full(size, price)
         if self.has_polled:
             earns = self.usual_value * self.usual_wait * self.yield_rate[rows].astype(np.float64)
             columns["poll_bound"] = np.where(are_polled(self.kind[rows]), earns, np.nan)
-            columns["usual_wait"] = np.full(len(earns), self.usual_wait)
+            columns["usual_wait"] = np.full(size, self.usual_wait)
         if self.has_pinned:
             columns["pinned"] = self.pinned[rows]
         return Beliefs(**columns)
@@ -328,19 +329,19 @@ class PageTable:
         self.quiet[rows[is_told]] = 0.0
         return [(row, QuietVisit(abs(each), believed, each < 0)) for row, each, believed in told]
 
-    def _signals(self, rows: NDArray[np.intp] | slice) -> NDArray[np.float64]:
-        """Signals since the last visit, in units of the mean signal."""
+    def _signals(self, rows: NDArray[np.intp] | slice, size: int) -> NDArray[np.float64]:
+        """Signals since the last visit, in units of the mean signal, of so many pages."""
         if "heard" not in self._types:
-            return np.zeros(len(self.change_rate[rows]))
+            return np.zeros(size)
         heard = self.heard[rows, :N_SOURCES].astype(np.float64)
         if self.tells_sources:
             heard *= self.weight[rows]
         signals: NDArray[np.float64] = heard.sum(axis=1)
         return signals
 
-    def _numbers(self, name: str, rows: NDArray[np.intp] | slice) -> NDArray[np.float64]:
+    def _numbers(self, name: str, rows: NDArray[np.intp] | slice, size: int) -> NDArray[np.float64]:
         if name in self._uniform:
-            return np.full(len(self.change_rate[rows]), self._uniform[name], np.float64)
+            return np.full(size, self._uniform[name], np.float64)
         numbers: NDArray[np.float64] = getattr(self, name)[rows].astype(np.float64)
         return numbers
 

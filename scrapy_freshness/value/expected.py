@@ -94,9 +94,10 @@ def doubtful_gain(rate: FloatArray, doubt: FloatArray, elapsed: FloatArray) -> t
     elapsed = np.minimum(elapsed, HORIZON_SECONDS)
     u = np.log1p(doubt * rate * elapsed) / doubt
     gone = np.exp(-u)
-    grown = np.where(
-        np.maximum(doubt, 1.0) * u < _SMALL, _series(u, doubt), _closed(u, doubt, rate * elapsed * gone)
-    )
+    grown = _closed(u, doubt, rate * elapsed * gone)
+    small = np.maximum(doubt, 1.0) * u < _SMALL
+    if small.any():
+        grown = np.where(small, _series(u, doubt), grown)
     slope = rate * elapsed * np.exp(-(1 + doubt) * u)
     return grown / rate, np.where(elapsed < HORIZON_SECONDS, slope, 0.0)
 

@@ -55,10 +55,13 @@ class Holistic:
         >>> Holistic().value(hub_and_page, np.array([3.0, 3.0])).round(8)
         array([0.8843492, 0.8843492])
         """
+        page = self._pages.value(beliefs, elapsed)
+        is_source = beliefs.need("is_source") > 0
+        if not is_source.any():
+            return page
         until = np.minimum(elapsed, self._pays_until(beliefs))
         poll = saturating(self._bound(beliefs), self._vanishing(beliefs), until)
-        page = self._pages.value(beliefs, elapsed)
-        return np.where(beliefs.need("is_source") > 0, np.maximum(poll, page), page)
+        return np.where(is_source, np.maximum(poll, page), page)
 
     def first_value(self, beliefs: Beliefs) -> FloatArray:
         """What all links on a source, or its own content, may earn; the remaining profit of a new page."""
@@ -70,10 +73,13 @@ class Holistic:
 
     def elapsed_at(self, beliefs: Beliefs, price: float) -> FloatArray:
         """Inverse of the value."""
+        page = self._pages.elapsed_at(beliefs, price)
+        is_source = beliefs.need("is_source") > 0
+        if not is_source.any():
+            return page
         poll = saturates_at(self._bound(beliefs), self._vanishing(beliefs), price)
         poll = np.where(poll <= self._pays_until(beliefs), poll, np.inf if price > 0 else 0.0)
-        page = self._pages.elapsed_at(beliefs, price)
-        return np.where(beliefs.need("is_source") > 0, np.minimum(poll, page), page)
+        return np.where(is_source, np.minimum(poll, page), page)
 
     def sooner(self, beliefs: Beliefs, elapsed: FloatArray, more: FloatArray) -> FloatArray:
         """By the model for pages; what is fetched for its links alone does not listen."""

@@ -143,6 +143,11 @@ def test_a_long_text_hashes_like_a_short_one(text, gap):
     assert word_hashes(" " * gap + text).tolist() == word_hashes(text).tolist()
 
 
+@given(st.text(st.characters(max_codepoint=127)))
+def test_ascii_hashes_alike_in_a_text_of_other_characters(text):
+    assert word_hashes(f"{text} é").tolist()[:-1] == word_hashes(text).tolist()
+
+
 def test_a_word_longer_than_most_pages_is_hashed_like_any_other():
     assert set(shingles("x" * 40_000 + " end", 1).tolist()) == plain_shingles(["x" * 40_000, "end"], 1)
 
