@@ -24,7 +24,7 @@ class Estimated:
 
 
 def refresh_estimates(store: Store, importance: str = "clicks") -> Estimated:
-    """Estimate everything anew; *importance* is the setting: clicks, links or equal."""
+    """Estimate everything anew; *importance* is the setting: clicks, links, feeds or equal."""
     done = Estimated()
     with store.writing() as connection:
         estimate_rows.hand_over(connection)
