@@ -52,14 +52,20 @@ def rates_of(pages: PageClicks, covered: dict[int, Coverage]) -> Rates | None:
 
 
 def importances_of(pages: PageClicks, rates: Rates | None, importance: str) -> tuple[FloatArray, int]:
-    """Importances of pages for which nobody has given any, and where they come from."""
-    if rates is not None:
+    """Importances of pages for which nobody has given any, and where they come from.
+
+    What new pages of sources earn is known from clicks, if there are any. So a page is asked for as often as
+    clicks say on average, also where they do not tell one page from another.
+    """
+    if rates is not None and importance == "clicks":
         return rates.page, BY_CLICKS
+    usual = 1.0 if rates is None else rates.mean
     if importance == "links" and pages.in_links.any():
-        return _by_count(pages.in_links), BY_LINKS
+        return usual * _by_count(pages.in_links), BY_LINKS
     if importance == "feeds" and pages.feeds.any():
-        return _by_count(_faded(pages.feeds, pages.feed_week, int(pages.feed_week.max()))), BY_FEEDS
-    return np.ones(len(pages.page_id)), EQUAL
+        feeds = _faded(pages.feeds, pages.feed_week, int(pages.feed_week.max()))
+        return usual * _by_count(feeds), BY_FEEDS
+    return np.full(len(pages.page_id), usual), EQUAL
 
 
 def _by_count(tellers: NDArray[np.int64] | FloatArray) -> FloatArray:
@@ -108,10 +114,14 @@ def write_changed(
     return len(changed)
 
 
-def importance_groups(pages: PageClicks, rates: Rates | None, names: dict[int, str]) -> dict[str, bytes]:
+def importance_groups(
+    pages: PageClicks, rates: Rates | None, names: dict[int, str], importance: str
+) -> dict[str, bytes]:
     """Importances of pages that come: the mean of their host, or of all."""
     if rates is None:
         return {}
+    if importance != "clicks":
+        return {group_name("importance", ()): _RATE.pack(rates.mean)}
     groups = {group_name("importance", ()): _RATE.pack(PESSIMISM * rates.mean)}
     for host_id, rate in zip(np.unique(pages.host_id).tolist(), rates.host.tolist(), strict=True):
         groups[group_name("importance", (names[host_id],))] = _RATE.pack(rate)

@@ -82,12 +82,29 @@ def test_clicks_that_waited_are_given_to_the_page_when_it_is_found(
     assert importances(sqlite_store)[7] > 10 * before
 
 
-def test_equal_pages_stay_equal(sqlite_store: Store, tmp_path: Path) -> None:
+def test_equal_pages_are_asked_for_as_often_as_clicks_say_on_average(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    """So that they can be weighed against new pages, of which clicks tell what they earn."""
     fill(sqlite_store)
-    import_clicks(sqlite_store, click_table(tmp_path / "clicks.csv", [("https://a.example/old", START, 5.0)]))
     refresh_estimates(sqlite_store, "equal")
-
     assert set(importances(sqlite_store).values()) == {1.0}
+
+    rows = [("https://a.example/old", START + 60.0 * number, 1.0) for number in range(7 * 1440)]
+    import_clicks(sqlite_store, click_table(tmp_path / "clicks.csv", rows))
+    refresh_estimates(sqlite_store, "equal")
+    (common,) = set(importances(sqlite_store).values())
+    new = Importances()
+    new.be_told({}, [], sqlite_store.load_groups("news"))
+
+    assert common == pytest.approx(1 / 60 / 3, rel=0.01)  # of the three pages of the host with a log
+    assert new.of(0, "https://a.example/new", "a.example") == pytest.approx(common)
+
+    sqlite_store.save("news", Batch(shown=[(3, START)]))
+    refresh_estimates(sqlite_store, "feeds")
+    found = importances(sqlite_store)
+    assert np.mean(list(found.values())) == pytest.approx(common)
+    assert found[3] == pytest.approx(2 * found[2])
 
 
 def test_links_to_a_page_make_it_important(sqlite_store: Store) -> None:
