@@ -77,6 +77,7 @@ class LiveCrawl:
             **(settings or {}),
         }
         options = [part for name, value in all_settings.items() for part in ("-s", f"{name}={value}")]
+        paths = str(PROJECT), os.environ.get("PYTHONPATH")
         self.process = subprocess.Popen(
             [
                 sys.executable,
@@ -91,7 +92,7 @@ class LiveCrawl:
             # Ctrl-C in the terminal is for the parent, which then ends the crawl properly.
             start_new_session=True,
             stdin=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": str(PROJECT)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
         )
 
     @property

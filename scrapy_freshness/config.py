@@ -167,14 +167,14 @@ class Config:
     )
     importance: str = setting(
         "clicks",
-        choice("clicks", "links", "equal"),
-        'What makes a page important if nobody has said it: "clicks" as imported, "links" to it, or nothing: '
-        '"equal".',
+        choice("clicks", "links", "feeds", "equal"),
+        'What makes a page important if nobody has said it: "clicks" as imported, "links" to it, "feeds" '
+        'that show it, or nothing: "equal".',
     )
     log_push_seconds: float = setting(
         "1h",
         duration,
-        "How often importances and profits are estimated anew from clicks, in crawls and long imports.",
+        "How often importances and profits are estimated anew, in crawls and long imports.",
         name="LOG_PUSH",
     )
     reprice_seconds: float = setting(

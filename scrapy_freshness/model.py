@@ -390,6 +390,7 @@ class Batch:
     subscriptions: dict[str, Subscription | None] = field(default_factory=dict)  #: by token; None if it ended
     sources: list[SourceRecord] = field(default_factory=list)
     signals: list[SignalRecord] = field(default_factory=list)
+    shown: list[tuple[int, float]] = field(default_factory=list)  #: page id, when a feed began to show it
     hubs: list[HubRecord] = field(default_factory=list)
     seen_links: list[LinkSegment] = field(default_factory=list)
     wishes: dict[int, tuple[float, str]] = field(default_factory=dict)  #: id -> when granted, and the outcome
@@ -400,7 +401,6 @@ class Batch:
 
     def __bool__(self) -> bool:
         known = self.pages or self.hosts or self.groups or self.sources or self.subscriptions
-        counted = (
-            self.visits or self.signals or self.fetches or self.host_fetches or self.freshness or self.links
-        )
-        return bool(known or counted or self.hubs or self.seen_links or self.wishes or self.maps)
+        counted = self.visits or self.fetches or self.host_fetches or self.freshness or self.links
+        told = self.signals or self.shown or self.wishes or self.maps
+        return bool(known or counted or told or self.hubs or self.seen_links)

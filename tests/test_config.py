@@ -53,7 +53,7 @@ SETTINGS = {
     "profit": ([(2, 2.0)], [0, -1]),
     "profit_life_seconds": ([("6h", 21600.0)], [0, "x"]),
     "link_rhythm": ([("0", False)], ["daily"]),
-    "importance": ([("links", "links"), ("equal", "equal")], ["votes", True]),
+    "importance": ([("links", "links"), ("feeds", "feeds")], ["votes", True]),
     "log_push_seconds": ([("5min", 300.0)], [0, "x"]),
     "reprice_seconds": ([("5min", 300.0)], [0, "x"]),
     "query_scoring": ([("in-links", "in-links")], [5]),

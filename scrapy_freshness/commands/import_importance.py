@@ -40,6 +40,6 @@ def _told(summary: dict[str, Any]) -> list[str]:
         told.append(f"{count(summary['kept'], 'importance')} kept for pages that are not known yet.")
     if summary["others"]:
         told.append(
-            f"{count(summary['others'], 'page')} got one by the beginning of the address, or by clicks."
+            f"{count(summary['others'], 'page')} got one by the beginning of the address, or by an estimate."
         )
     return told

@@ -70,6 +70,7 @@ class Announcements:
         self._wake = wake
         self.unasked: UnaskedRequests | None = None  #: set when the spider is there
         self._log: list[SignalRecord] = []
+        self._shown: list[tuple[int, float]] = []
         self._waiting: set[int] = set()  #: ids of pages with signals that no visit has answered
         self._turn = DeferredLock()  #: whoever has it may work in this turn of the reactor
         self.is_closed = False
@@ -131,6 +132,11 @@ class Announcements:
         log, self._log = self._log, []
         return log
 
+    def take_shown(self) -> list[tuple[int, float]]:
+        """Pages that feeds have shown for the first time since the last call, and when, for the writer."""
+        shown, self._shown = self._shown, []
+        return shown
+
     def answer(self, visits: Sequence[VisitRecord]) -> None:
         """Mark those visits that answer signals."""
         if not self._waiting:
@@ -151,16 +157,19 @@ class Announcements:
     ) -> None:
         known: dict[int, float] = {}
         new: list[int] = []
-        for url, claimed_at in entries:
+        for url, claimed_at, is_new in entries:
             row = self._row_of(url)
             if row is None:
                 row = self._row_of_new(url, source)
                 if row is None:
                     taken.refused += 1
-                else:
-                    new.append(row)
+                    continue
+                new.append(row)
             elif not new_only:
                 known[row] = np.nan if claimed_at is None else claimed_at
+            if is_new and source is SignalSource.FEED:
+                shown_at = now if claimed_at is None else min(claimed_at, now)
+                self._shown.append((self._planner.known.page_id_of(row), shown_at))
         news = self._planner.news
         if new:
             taken.new += len(new)

@@ -105,7 +105,7 @@ class SourceFinder:
     def add_children(self, index: SourceRecord, sitemaps: Iterable[Said], now: float) -> int:
         """Add the sitemaps that an index names, and return how many; those that it dates anew are polled."""
         n_new = 0
-        for url, claimed_at in sitemaps:
+        for url, claimed_at, _ in sitemaps:
             row = self._row_of(url)
             if row is not None and self._planner.known.is_polled(row):
                 claims = np.array([np.nan if claimed_at is None else claimed_at])

@@ -116,10 +116,16 @@ class Journal:
         self._unsaved.visits.extend(visits)
         self._unsaved.hosts.extend(hosts)
 
-    def note_signals(self, sources: Iterable[SourceRecord], signals: Iterable[SignalRecord]) -> None:
+    def note_signals(
+        self,
+        sources: Iterable[SourceRecord],
+        signals: Iterable[SignalRecord],
+        shown: Iterable[tuple[int, float]],
+    ) -> None:
         """Keep what was learned of sources of signals, and what they said, for the next flush."""
         self._unsaved.sources.extend(sources)
         self._unsaved.signals.extend(signals)
+        self._unsaved.shown.extend(shown)
 
     def note_hubs(self, hubs: Iterable[HubRecord], links: Iterable[LinkSegment]) -> None:
         """Keep what was learned of hubs, and the links that were seen on them, for the next flush."""
@@ -252,6 +258,7 @@ class Journal:
             )
             batch.sources = self._without_dropped(batch.sources)
             batch.signals = self._without_dropped(batch.signals)
+            batch.shown = [each for each in batch.shown if each[0] not in self._dropped]
         return batch
 
     def _without_dropped(self, records: list[OfPage]) -> list[OfPage]:
@@ -281,6 +288,7 @@ class Journal:
             groups=batch.groups | since.groups,
             sources=batch.sources + since.sources,
             signals=batch.signals + since.signals,
+            shown=batch.shown + since.shown,
             hubs=batch.hubs + since.hubs,
             seen_links=batch.seen_links + since.seen_links,
             links=dict(Counter(batch.links) + Counter(since.links)),

@@ -55,6 +55,7 @@ class Lessons:
         self._revision = 0
         self._is_asking = False
         self._estimated_at: float | None = None
+        self._has_looked_back = False  #: whether an earlier run has left estimates
         self.importances = Importances()
 
     def know(self, loaded: Loaded) -> None:
@@ -102,7 +103,7 @@ class Lessons:
         self, page_ids: NDArray[np.int64], importances: NDArray[np.float32], *, refresh: bool
     ) -> Lesson | None:
         with Store.open(self._config.database_url, create=False) as store:
-            if refresh and (self._config.importance == "links" or store.has_clicks()):
+            if refresh and self._has_news(store):
                 refresh_estimates(store, self._config.importance)
             revision = store.revision(self._spider)
             if revision == self._revision:
@@ -113,6 +114,14 @@ class Lessons:
         rows = rows_of(page_ids, known)
         differs = (rows >= 0) & (importances[rows] != present)
         return Lesson(revision, rows[differs], present[differs], groups, rules)
+
+    def _has_news(self, store: Store) -> bool:
+        """Whether estimates may differ from those that are stored."""
+        if self._config.importance in ("links", "feeds") or store.has_clicks():
+            return True
+        # An earlier run may have had another setting.
+        has_looked_back, self._has_looked_back = self._has_looked_back, True
+        return not has_looked_back and store.has_estimates()
 
 
 def rows_of(page_ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.intp]:

@@ -126,7 +126,8 @@ class Listening:
     def note(self, visits: list[VisitRecord], journal: Journal) -> None:
         """Hand what was heard and learned to the journal; *visits* may answer signals."""
         self.announcements.answer(visits)
-        journal.note_signals(self._sources.take_changed(), self.announcements.take_log())
+        sources = self._sources.take_changed()
+        journal.note_signals(sources, self.announcements.take_log(), self.announcements.take_shown())
 
     def _beliefs_of_links(self, source: SignalSource) -> Mapping[str, float]:
         """Where hubs are polled for news, a new entry of a feed is worth what a new link of a hub is."""

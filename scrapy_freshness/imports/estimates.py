@@ -24,7 +24,7 @@ class Estimated:
 
 
 def refresh_estimates(store: Store, importance: str = "clicks") -> Estimated:
-    """Estimate everything anew; *importance* is the setting: clicks, links or equal."""
+    """Estimate everything anew; *importance* is the setting: clicks, links, feeds or equal."""
     done = Estimated()
     with store.writing() as connection:
         estimate_rows.hand_over(connection)
@@ -40,12 +40,12 @@ def refresh_estimates(store: Store, importance: str = "clicks") -> Estimated:
     for spider in store.spiders():
         with store.reading() as connection:
             pages = estimate_rows.load_page_clicks(connection, spider)
-        rates = rates_of(pages, covered) if importance == "clicks" else None
+        rates = rates_of(pages, covered)
         estimated = importances_of(pages, rates, importance)
         done.pages += write_changed(store, spider, pages, *estimated, given if beginnings else None)
         n_sources, groups = profit_groups(pages, by_age, covered, names)
         done.sources += n_sources
-        groups |= importance_groups(pages, rates, names)
+        groups |= importance_groups(pages, rates, names, importance)
         with store.writing() as connection:
             estimate_rows.replace_groups(connection, spider, ("importance", "profits"), groups)
     return done

@@ -1,4 +1,4 @@
-"""Importances of pages, from clicks, from links to them, or all equal."""
+"""Importances of pages, from clicks, from links to them, from feeds that show them, or all equal."""
 
 import struct
 
@@ -14,8 +14,10 @@ from scrapy_freshness.storage.estimate_rows import PageClicks
 from scrapy_freshness.storage.importance_rows import (
     ASSUMED,
     BY_CLICKS,
+    BY_FEEDS,
     BY_LINKS,
     BY_RULE,
+    EQUAL,
     GIVEN,
     write_importances,
 )
@@ -44,18 +46,38 @@ def rates_of(pages: PageClicks, covered: dict[int, Coverage]) -> Rates | None:
     clicks, seconds = np.zeros(len(host)), np.zeros(len(host))
     for place, log in logs.items():
         rows = order[ends[place] : ends[place + 1]]
-        clicks[rows] = np.ldexp(pages.clicks[rows], np.clip(pages.week[rows] - week, -1000, 0))
+        clicks[rows] = _faded(pages.clicks[rows], pages.week[rows], week)
         seconds[rows] = log.faded_seconds(since[rows], week)
     return request_rates(clicks, seconds, host, len(hosts))
 
 
 def importances_of(pages: PageClicks, rates: Rates | None, importance: str) -> tuple[FloatArray, int]:
-    """Importances of pages for which nobody has given any, and where they come from."""
-    if rates is not None:
+    """Importances of pages for which nobody has given any, and where they come from.
+
+    What new pages of sources earn is known from clicks, if there are any. So a page is asked for as often as
+    clicks say on average, also where they do not tell one page from another.
+    """
+    if rates is not None and importance == "clicks":
         return rates.page, BY_CLICKS
+    usual = 1.0 if rates is None else rates.mean
     if importance == "links" and pages.in_links.any():
-        return (1.0 + pages.in_links) / (1.0 + pages.in_links.mean()), BY_LINKS
-    return np.ones(len(pages.page_id)), ASSUMED
+        return usual * _by_count(pages.in_links), BY_LINKS
+    if importance == "feeds" and pages.feeds.any():
+        feeds = _faded(pages.feeds, pages.feed_week, int(pages.feed_week.max()))
+        return usual * _by_count(feeds), BY_FEEDS
+    return np.full(len(pages.page_id), usual), EQUAL
+
+
+def _by_count(tellers: NDArray[np.int64] | FloatArray) -> FloatArray:
+    """A page that nobody tells of counts once, others once more for each who does; 1 on average."""
+    counts = 1.0 + tellers
+    return np.asarray(counts / counts.mean(), np.float64)
+
+
+def _faded(counts: FloatArray, week: NDArray[np.int64], now: int) -> FloatArray:
+    """What was counted in units of a week, in those of a later week: half as much for each between."""
+    faded: FloatArray = np.ldexp(counts, np.clip(week - now, -1000, 0))
+    return faded
 
 
 def write_changed(
@@ -78,9 +100,12 @@ def write_changed(
                 place = order[np.searchsorted(pages.page_id, ids, sorter=order)]
                 values[place], origins[place] = [value for _, value in found], BY_RULE
     differs = np.abs(values - pages.importance) > _NEARLY * pages.importance
+    is_from_elsewhere = (origins != pages.importance_from) & (
+        (origins != EQUAL) | (pages.importance_from != ASSUMED)
+    )
     # What is fetched for its links only has an importance of 0.
     may_differ = (pages.importance_from != GIVEN) & (pages.importance > 0)
-    changed = np.flatnonzero((differs | (origins != pages.importance_from)) & may_differ)
+    changed = np.flatnonzero((differs | is_from_elsewhere) & may_differ)
     for start in range(0, len(changed), _AT_ONCE):
         part = changed[start : start + _AT_ONCE]
         columns = (pages.page_id[part], values[part], origins[part])
@@ -89,10 +114,14 @@ def write_changed(
     return len(changed)
 
 
-def importance_groups(pages: PageClicks, rates: Rates | None, names: dict[int, str]) -> dict[str, bytes]:
+def importance_groups(
+    pages: PageClicks, rates: Rates | None, names: dict[int, str], importance: str
+) -> dict[str, bytes]:
     """Importances of pages that come: the mean of their host, or of all."""
     if rates is None:
         return {}
+    if importance != "clicks":
+        return {group_name("importance", ()): _RATE.pack(rates.mean)}
     groups = {group_name("importance", ()): _RATE.pack(PESSIMISM * rates.mean)}
     for host_id, rate in zip(np.unique(pages.host_id).tolist(), rates.host.tolist(), strict=True):
         groups[group_name("importance", (names[host_id],))] = _RATE.pack(rate)

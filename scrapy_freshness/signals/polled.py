@@ -20,6 +20,7 @@ class Said(NamedTuple):
 
     url: str
     claimed_at: float | None = None  #: unix seconds, the latest that the date may mean; None: it says nothing
+    is_new: bool = False  #: the source has not named it before, as far as that is remembered
 
 
 class Polled(NamedTuple):
@@ -45,7 +46,7 @@ def read_poll(
     >>> first = read_poll(b"<urlset><url><loc>/a</loc></url></urlset>", "http://a.example/s.xml",
     ...                   before=b"", now=1.8e9)
     >>> first.pages, first.verdict
-    ([Said(url='http://a.example/a', claimed_at=None)], <Verdict.NO_DATES: 'no_dates'>)
+    ([Said(url='http://a.example/a', claimed_at=None, is_new=True)], <Verdict.NO_DATES: 'no_dates'>)
     """
     try:
         earlier = Seen.unpacked(before)
@@ -62,7 +63,7 @@ def read_poll(
     # Without a date, to be named for the first time says something of an entry of a feed only: it is news.
     is_news = reading.findings.kind in (Kind.FEED, Kind.JSON_FEED) and len(earlier) > 0
     for entry in new:
-        said = _said(entry, now)
+        said = _said(entry, now, is_new=True)
         if entry.role is Role.SITEMAP:
             sitemaps.append(said)
         elif not entry.is_foreign:
@@ -73,6 +74,6 @@ def read_poll(
     return Polled(reading.findings, outcome.verdict, outcome.seen.packed(), signals, pages, sitemaps)
 
 
-def _said(entry: Entry, now: float) -> Said:
+def _said(entry: Entry, now: float, *, is_new: bool = False) -> Said:
     latest = entry.latest
-    return Said(entry.url, None if latest is None else min(latest.at + latest.resolution, now))
+    return Said(entry.url, None if latest is None else min(latest.at + latest.resolution, now), is_new)

@@ -39,20 +39,22 @@ class Clicks:
     spans: Mapping[int, tuple[float, float]] = field(default_factory=dict)  #: host id -> beginning, end
 
 
-def _decayed_sum(table: str) -> list[str]:
-    """Changes that add clicks of one week to a sum of another: clicks count half as much a week later."""
+def faded_sum(table: str, column: str) -> list[str]:
+    """Changes that add what was counted in one week to a sum of another: it counts half a week later."""
     later, earlier = f"excluded.week - {table}.week", f"{table}.week - excluded.week"
     return [
-        f"clicks = CASE WHEN {later} > 60 THEN excluded.clicks "
-        f"WHEN {later} >= 0 THEN {table}.clicks / (CAST(1 AS BIGINT) << ({later})) + excluded.clicks "
-        f"WHEN {earlier} > 60 THEN {table}.clicks "
-        f"ELSE {table}.clicks + excluded.clicks / (CAST(1 AS BIGINT) << ({earlier})) END",
+        f"{column} = CASE WHEN {later} > 60 THEN excluded.{column} "
+        f"WHEN {later} >= 0 THEN {table}.{column} / (CAST(1 AS BIGINT) << ({later})) + excluded.{column} "
+        f"WHEN {earlier} > 60 THEN {table}.{column} "
+        f"ELSE {table}.{column} + excluded.{column} / (CAST(1 AS BIGINT) << ({earlier})) END",
         f"week = CASE WHEN {later} > 0 THEN excluded.week ELSE {table}.week END",
     ]
 
 
-_add_pages = upsert(page_click, page_click.c.keys(), ["page_id"], _decayed_sum("page_click"))
-_add_waiting = upsert(waiting_click, waiting_click.c.keys(), ["fingerprint"], _decayed_sum("waiting_click"))
+_add_pages = upsert(page_click, page_click.c.keys(), ["page_id"], faded_sum("page_click", "clicks"))
+_add_waiting = upsert(
+    waiting_click, waiting_click.c.keys(), ["fingerprint"], faded_sum("waiting_click", "clicks")
+)
 _add_sources = upsert(
     source_click,
     source_click.c.keys(),

@@ -16,6 +16,7 @@ from scrapy_freshness.storage.schema import (
     importance_rule,
     page,
     page_click,
+    page_feed,
     page_group,
     revision,
     source_click,
@@ -26,7 +27,7 @@ from scrapy_freshness.storage.writing import numbers_of, upsert_groups
 
 
 class PageClicks(NamedTuple):
-    """All pages of a spider with what is known of their clicks; one element a page."""
+    """All pages of a spider with what tells how important they are; one element a page."""
 
     page_id: NDArray[np.int64]
     host_id: NDArray[np.int64]
@@ -38,6 +39,8 @@ class PageClicks(NamedTuple):
     importance_from: NDArray[np.int64]
     week: NDArray[np.int64]  #: 0 without clicks
     clicks: NDArray[np.float64]  #: in units of that week
+    feed_week: NDArray[np.int64]  #: 0 if no feed has shown it
+    feeds: NDArray[np.float64]  #: in units of that week
 
 
 _SELECTED = (
@@ -46,17 +49,18 @@ _SELECTED = (
     *(page.c[name] for name in ("in_links", "importance", "importance_from")),
     func.coalesce(page_click.c.week, 0),
     func.coalesce(page_click.c.clicks, 0.0),
+    func.coalesce(page_feed.c.week, 0),
+    func.coalesce(page_feed.c.feeds, 0.0),
 )
-_FLOATS = {"discovered_at", "importance", "clicks"}
+_FLOATS = {"discovered_at", "importance", "clicks", "feeds"}
 _TYPES: list[DTypeLike] = [np.float64 if name in _FLOATS else np.int64 for name in PageClicks._fields]
 
 
 def load_page_clicks(connection: Connection, spider_name: str) -> PageClicks:
     """The pages of a spider; never more than a chunk of them as Python objects."""
     own = page.c.spider_id == number_of(spider, clean(spider_name))
-    query = (
-        select(*_SELECTED).outerjoin_from(page, page_click, page_click.c.page_id == page.c.page_id).where(own)
-    )
+    query = select(*_SELECTED).outerjoin_from(page, page_click, page_click.c.page_id == page.c.page_id)
+    query = query.outerjoin(page_feed, page_feed.c.page_id == page.c.page_id).where(own)
     chunks: list[list[NDArray[Any]]] = [[np.empty(0, dtype)] for dtype in _TYPES]
     with connection.execute(query.execution_options(yield_per=CHUNK)) as result:
         for rows in result.partitions():

@@ -9,8 +9,9 @@ from scrapy_freshness.storage.bulk import BulkSelect, BulkUpdate, upsert
 from scrapy_freshness.storage.rows import clean, number
 from scrapy_freshness.storage.schema import importance_rule, page, revision, spider
 
-#: Where the importance of a page comes from, as kept in ``page.importance_from``.
-ASSUMED, BY_CLICKS, BY_LINKS, BY_RULE, GIVEN = range(5)
+#: Where the importance of a page comes from, as kept in ``page.importance_from``; only what is assumed is
+#: left to the crawl, whose records do not know of later estimates.
+ASSUMED, BY_CLICKS, BY_LINKS, BY_RULE, GIVEN, BY_FEEDS, EQUAL = range(7)
 #: Rules that are kept, at the most; they are in the memory of every crawl.
 MOST_RULES = 100_000
 
@@ -63,6 +64,12 @@ def load_rules(connection: Connection) -> list[ImportanceRule]:
     """Importances of addresses that no page had, and of all that begin so."""
     rows = connection.execute(select(importance_rule))
     return [ImportanceRule(row[0], bool(row[1]), row[2], row[3]) for row in rows]
+
+
+def has_estimates(connection: Connection) -> bool:
+    """Whether importances of pages were estimated; looks at all pages if there are none."""
+    is_estimated = page.c.importance_from.in_((BY_CLICKS, BY_LINKS, BY_FEEDS))
+    return connection.execute(select(page.c.page_id).where(is_estimated).limit(1)).first() is not None
 
 
 def announce(connection: Connection) -> None:

@@ -15,6 +15,7 @@ from scrapy_freshness.storage.schema import (
     page,
     page_click,
     page_detail,
+    page_feed,
     page_group,
     query_index,
     query_map,
@@ -137,6 +138,6 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
 def forget_pages(connection: Connection, condition: ColumnElement[bool]) -> int:
     """Remove the pages for which a condition holds, and their visits; returns how many pages."""
     doomed = select(page.c.page_id).where(condition)
-    for table in (visit, signal, signal_source, hub, page_detail, page_click, source_click):
+    for table in (visit, signal, signal_source, hub, page_detail, page_click, page_feed, source_click):
         connection.execute(delete(table).where(table.c.page_id.in_(doomed)))
     return connection.execute(delete(page).where(condition)).rowcount

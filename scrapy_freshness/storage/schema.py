@@ -386,7 +386,16 @@ page_click = Table(
     Column("clicks", Double, nullable=False),
 )
 
-# The same for addresses that no page has; of limited size.
+# Feeds that have shown a page, added up in the same way.
+page_feed = Table(
+    "page_feed",
+    metadata,
+    Column("page_id", _Key, primary_key=True, autoincrement=False),
+    Column("week", Integer, nullable=False),
+    Column("feeds", Double, nullable=False),
+)
+
+# Clicks on addresses that no page has; of limited size.
 waiting_click = Table(
     "waiting_click",
     metadata,

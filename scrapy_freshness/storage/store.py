@@ -252,6 +252,11 @@ class Store:
         with self.reading() as connection:
             return click_rows.has_clicks(connection)
 
+    def has_estimates(self) -> bool:
+        """Whether importances of pages were estimated from clicks, links or feeds."""
+        with self.reading() as connection:
+            return importance_rows.has_estimates(connection)
+
     def load_rules(self) -> list[importance_rows.ImportanceRule]:
         """Importances of addresses that no page had, and of all that begin so."""
         with self.reading() as connection:

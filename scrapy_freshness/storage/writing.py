@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, func, select, text,
 
 from scrapy_freshness.model import Batch, CrawlState, Outcome, PageRecord, Subscription, VisitRecord
 from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, BulkUpdate, replacing, upsert
+from scrapy_freshness.storage.feed_rows import write_shown
 from scrapy_freshness.storage.hub_rows import write_hubs
 from scrapy_freshness.storage.query_rows import write_maps
 from scrapy_freshness.storage.rows import (
@@ -123,6 +124,7 @@ class BatchWriter:
             self._write_pages(connection, spider_id, pages, known, last_visits)
             _add_links(connection, sorted(batch.links.items()))
             write_signals(connection, spider_id, batch)
+            write_shown(connection, batch.shown)
             write_hubs(connection, spider_id, batch)
             _count(connection, spider_id, batch)
             self._count_hosts(connection, spider_id, batch, pages, known)

@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred, fail, succeed
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.configured import new_planner, upkeep_of
 from scrapy_freshness.crawl.lessons import Lessons
+from scrapy_freshness.imports.estimates import refresh_estimates
 from scrapy_freshness.model import Batch, PageKind, PageRecord
 from scrapy_freshness.planning.link_learner import PROFIT_STATE
 from scrapy_freshness.storage.estimate_rows import replace_groups
@@ -85,3 +86,23 @@ def test_a_database_that_fails_is_asked_again(sqlite_url: str, caplog: pytest.Lo
     lessons.ask(60.0)
 
     assert len([line for line in caplog.messages if "could not be read" in line]) == 2
+
+
+def test_estimates_of_another_setting_are_taken_back_once(sqlite_url: str) -> None:
+    config = Config(database_url=sqlite_url, log_push_seconds=60.0)
+    with Store.open(sqlite_url) as store:
+        store.save("news", Batch(pages=[page(1), page(2)], links={1: 3}))
+        refresh_estimates(store, "links")
+        planner = new_planner(config, upkeep_of(config), lambda pages: None)
+        planner.load(store.load_pages("news"), 3, 0.0)
+        planner.start(0.0)
+        before = planner.told.importances[1].tolist()
+        lessons = Lessons(config, "news", planner, at_once)
+        lessons.ask(0.0)
+        lessons.ask(60.0)
+        revision = store.revision("news")
+        lessons.ask(120.0)
+
+        assert before == pytest.approx([1.6, 0.4])
+        assert planner.told.importances[1].tolist() == [1.0, 1.0]
+        assert store.revision("news") == revision

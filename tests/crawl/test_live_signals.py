@@ -1,14 +1,15 @@
 """Sitemaps and feeds are found, polled within the budget, and what they say reaches the planner."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import formatdate
 from pathlib import Path
 from time import time
 from typing import Any
 
-from crawling import crawl
+import pytest
+from crawling import FOLLOW, crawl, logged
 from site_under_test import Answer, Site, html
 
 XML = {"Content-Type": "application/xml"}
@@ -372,6 +373,40 @@ def test_dates_that_stand_still_are_not_always_now(site: Site, tmp_path: Path) -
     (source,) = rows(often.database_url, "SELECT * FROM v_sources")
     assert source["polls"] > 1
     assert source["verdict"] == "usable"
+
+
+def test_pages_that_feeds_show_are_important_to_the_crawl_that_polls_them(site: Site, tmp_path: Path) -> None:
+    spider = "import scrapy_freshness.crawl.extension as extension\nextension._HOUSEKEEPING_SECONDS = 0.2\n"
+    site.pages["/"] = html("/plain")
+    site.pages |= {path: html(text=path) for path in ("/plain", "/a", "/b", "/c")}
+    site.pages["/news.xml"] = feed(site.url("/a"))
+    site.pages["/sport.xml"] = feed(site.url("/a"), site.url("/b"))
+    settings = {
+        "FRESHNESS_IMPORTANCE": "feeds",
+        "FRESHNESS_LOG_PUSH": "0.5s",
+        "FRESHNESS_SIGNAL_SOURCES": [site.url("/news.xml"), site.url("/sport.xml")],
+        "FRESHNESS_GONE_RECHECK": "0.5s",
+        "FRESHNESS_GONE_RECHECK_MAX": "0.5s",
+        "FRESHNESS_BUDGET": "20/s",
+    }
+    database_url = f"sqlite:///{tmp_path / 'freshness.db'}"
+
+    def importances() -> dict[str, float]:
+        found = {row["url"]: row["importance"] for row in rows(database_url, "SELECT * FROM v_pages")}
+        plain = found.get(site.url("/plain"), 1.0)
+        return {path: found[site.url(path)] / plain for path in ("/a", "/b", "/c") if site.url(path) in found}
+
+    def are_about(**expected: float) -> Callable[[], bool]:
+        wanted = {f"/{name}": pytest.approx(value) for name, value in expected.items()}
+        is_told = logged(tmp_path, "are others now")
+        return lambda: is_told() and importances() == wanted
+
+    options: dict[str, Any] = {"spider": spider + FOLLOW, "settings": settings}
+    crawl(tmp_path, site.url("/"), until=are_about(a=3.0, b=2.0), **options)
+    site.pages["/news.xml"] = feed(site.url("/c"), site.url("/a"))
+    again = crawl(tmp_path, site.url("/"), until=are_about(a=3.0, b=2.0, c=2.0), **options)
+
+    assert "Traceback" not in again.log
 
 
 def formatted(at: float) -> str:

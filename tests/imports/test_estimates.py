@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from clicked_web import HUB, START, WEEK, click_table, drawn_clicks, fill, number_of, page
+from sqlalchemy import func, select
 from test_click_sums import import_clicks
 
 from scrapy_freshness.estimation.change_rate import PriorPoints
@@ -14,7 +15,9 @@ from scrapy_freshness.model import Batch, PageKind
 from scrapy_freshness.planning.importances import Importances
 from scrapy_freshness.planning.learners import ESTIMATORS
 from scrapy_freshness.planning.link_learner import LinkLearner
+from scrapy_freshness.storage.estimate_rows import load_page_clicks
 from scrapy_freshness.storage.importance_rows import ImportanceRule, give_importances
+from scrapy_freshness.storage.schema import page_feed
 from scrapy_freshness.storage.store import Store
 
 
@@ -79,12 +82,29 @@ def test_clicks_that_waited_are_given_to_the_page_when_it_is_found(
     assert importances(sqlite_store)[7] > 10 * before
 
 
-def test_equal_pages_stay_equal(sqlite_store: Store, tmp_path: Path) -> None:
+def test_equal_pages_are_asked_for_as_often_as_clicks_say_on_average(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    """So that they can be weighed against new pages, of which clicks tell what they earn."""
     fill(sqlite_store)
-    import_clicks(sqlite_store, click_table(tmp_path / "clicks.csv", [("https://a.example/old", START, 5.0)]))
     refresh_estimates(sqlite_store, "equal")
-
     assert set(importances(sqlite_store).values()) == {1.0}
+
+    rows = [("https://a.example/old", START + 60.0 * number, 1.0) for number in range(7 * 1440)]
+    import_clicks(sqlite_store, click_table(tmp_path / "clicks.csv", rows))
+    refresh_estimates(sqlite_store, "equal")
+    (common,) = set(importances(sqlite_store).values())
+    new = Importances()
+    new.be_told({}, [], sqlite_store.load_groups("news"))
+
+    assert common == pytest.approx(1 / 60 / 3, rel=0.01)  # of the three pages of the host with a log
+    assert new.of(0, "https://a.example/new", "a.example") == pytest.approx(common)
+
+    sqlite_store.save("news", Batch(shown=[(3, START)]))
+    refresh_estimates(sqlite_store, "feeds")
+    found = importances(sqlite_store)
+    assert np.mean(list(found.values())) == pytest.approx(common)
+    assert found[3] == pytest.approx(2 * found[2])
 
 
 def test_links_to_a_page_make_it_important(sqlite_store: Store) -> None:
@@ -95,6 +115,68 @@ def test_links_to_a_page_make_it_important(sqlite_store: Store) -> None:
 
     assert found[7] == pytest.approx(15 * found[2])
     assert np.mean(list(found.values())) == pytest.approx(1.0)
+
+
+def test_pages_that_feeds_show_are_important_and_ever_less_so(store: Store) -> None:
+    fill(store)
+    store.save("news", Batch(shown=[(2, START), (2, START + 5.0), (3, START), (4, START - WEEK)]))
+    refresh_estimates(store, "feeds")
+    found = importances(store)
+
+    assert [found[number] / found[1] for number in (2, 3, 4)] == pytest.approx([3.0, 2.0, 1.5])
+    assert np.mean(list(found.values())) == pytest.approx(1.0)
+    assert set(importances(store, "shop").values()) == {1.0}  # that spider polls no feed
+    assert refresh_estimates(store, "feeds").pages == 0
+
+    store.save("news", Batch(shown=[(4, START + 3 * WEEK)]))
+    refresh_estimates(store, "feeds")
+    found = importances(store)
+    assert [found[number] / found[1] for number in (2, 3, 4)] == pytest.approx([1.25, 1.125, 2.0625])
+
+
+def test_feeds_count_in_any_order_and_not_for_pages_that_are_forgotten(store: Store) -> None:
+    fill(store)
+    weeks = [0.0, 3.0, 1.0, -80.0, 2.0]
+    for week in weeks:
+        store.save("news", Batch(shown=[(2, START + week * WEEK)]))
+    store.save("news", Batch(shown=[(3, START + week * WEEK) for week in weeks]))
+    with store.reading() as connection:
+        pages = load_page_clicks(connection, "news")
+    last = int(START // WEEK) + 3
+
+    assert pages.feed_week.tolist() == [0, last, last, 0]
+    assert pages.feeds.tolist() == [0.0, 1.875, 1.875, 0.0]
+
+    store.forget(host="a.example")
+    with store.reading() as connection:
+        assert connection.scalar(select(func.count()).select_from(page_feed)) == 0
+
+
+def test_what_feeds_have_shown_says_nothing_where_clicks_count(sqlite_store: Store, tmp_path: Path) -> None:
+    fill(sqlite_store)
+    sqlite_store.save("news", Batch(shown=[(2, START)]))
+    refresh_estimates(sqlite_store)
+    assert set(importances(sqlite_store).values()) == {1.0}
+
+    import_clicks(sqlite_store, click_table(tmp_path / "c.csv", [("https://a.example/quiet", START, 99.0)]))
+    refresh_estimates(sqlite_store)
+    found = importances(sqlite_store)
+    assert found[3] > found[2] == found[1]
+
+
+def test_with_another_setting_pages_are_equal_again_whatever_a_crawl_remembers(store: Store) -> None:
+    fill(store)
+    assert not store.has_estimates()
+    store.save("news", Batch(pages=[page(7, "https://a.example/liked", in_links=14)]))
+    refresh_estimates(store, "links")
+    assert store.has_estimates()
+    (remembered,) = store.load_records([7])
+    refresh_estimates(store, "equal")
+    store.save("news", Batch(pages=[remembered]))
+
+    assert remembered.importance > 1.0
+    assert not store.has_estimates()
+    assert set(importances(store).values()) == {1.0}
 
 
 def test_a_source_earns_what_its_pages_were_clicked(store: Store, tmp_path: Path) -> None:

@@ -31,14 +31,14 @@ def test_the_first_answer_has_dates_to_believe_and_no_pages_beside() -> None:
     assert polled.verdict is Verdict.USABLE
     assert len(polled.signals) == 20
     assert polled.pages == []
-    assert polled.signals[0] == Said(f"{HOME}/0", NOW - 30 * DAY + 1)
+    assert polled.signals[0] == Said(f"{HOME}/0", NOW - 30 * DAY + 1, is_new=True)
 
 
 def test_a_date_that_moved_is_a_signal_and_all_others_are_silent() -> None:
     first = read_poll(dated(), f"{HOME}/s.xml", before=b"", now=NOW - DAY)
     second = read_poll(dated(p7=60), f"{HOME}/s.xml", before=first.seen, now=NOW)
 
-    assert [said.url for said in second.signals] == [f"{HOME}/7"]
+    assert [(said.url, said.is_new) for said in second.signals] == [(f"{HOME}/7", False)]
     assert read_poll(dated(p7=60), f"{HOME}/s.xml", before=second.seen, now=NOW).signals == []
 
 
@@ -84,7 +84,7 @@ def test_an_entry_of_a_feed_without_a_date_is_news_unless_it_is_the_first_poll()
 
     assert first.is_feed
     assert (first.signals, [said.url for said in first.pages]) == ([], [f"{HOME}/a"])
-    assert (second.signals, second.pages) == ([Said(f"{HOME}/b")], [])
+    assert (second.signals, second.pages) == ([Said(f"{HOME}/b", is_new=True)], [])
 
 
 def test_memories_that_cannot_be_read_are_none() -> None:

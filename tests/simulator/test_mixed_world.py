@@ -4,12 +4,17 @@ import numpy as np
 import pytest
 
 from scrapy_freshness.errors import ConfigError
+from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.planner import Planner
+from scrapy_freshness.planning.policy import policy_named
 from scrapy_freshness.simulator.echo_graph import drawn_echo_graph
+from scrapy_freshness.simulator.known import KnownTruth
 from scrapy_freshness.simulator.mixed_web import judged_apart
-from scrapy_freshness.simulator.run import ticks_at
+from scrapy_freshness.simulator.run import crawl, ticks_at
 from scrapy_freshness.simulator.web import Fetches
 from scrapy_freshness.simulator.worlds.contract import Size
 from scrapy_freshness.simulator.worlds.mixed import HOUR, Mixed, MixedRound
+from scrapy_freshness.value.contract import Beliefs
 
 SIZE = Size(30, 6.0, 48.0)
 DAY = 24 * HOUR
@@ -85,6 +90,18 @@ def test_one_price_for_all_is_better_than_bad_quotas(learn: bool) -> None:
     shares = {policy: fresh(web, policy, learn=learn) for policy in ("holistic", "quota-0", "quota-100")}
 
     assert shares["holistic"] > max(shares["quota-0"], shares["quota-100"]) + 0.02
+
+
+def test_who_knows_how_often_pages_change_does_not_ask_their_siblings() -> None:
+    """Without doubt, signals and siblings, the policy for documents is the plain one."""
+    drawn_web, per_second, end = drawn(), SIZE.rate / HOUR, SIZE.horizon * HOUR
+    web, nothing = drawn_web.web, Fetches(np.empty(0, np.int64), np.empty(0))
+    truth = KnownTruth(Beliefs(importance=drawn_web.importance, change_rate=drawn_web.change_rate))
+    planner = Planner(policy_named("greedy"), Hosts(5.0, HOUR), truth, crawls_per_second=per_second)
+    documents = crawl(web.documents, planner, ticks_at(per_second, 0.0, end), start=0.0)
+    plain = judged_apart(web, documents, nothing, 0.25 * end, 0.9 * end, first_copy_at=0.0)
+
+    assert fresh(drawn_web, "quota-100") == pytest.approx(plain.fresh / plain.made)
 
 
 @pytest.mark.parametrize("policy", ["quota-101", "quota-half", "greedy"])

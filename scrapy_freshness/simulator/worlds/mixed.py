@@ -141,7 +141,7 @@ class MixedRound:
             chosen = policy_named(policy)
             knows_all = KnownMixed(self.web.news.graph, self.change_rate)
             learner = self._learns_links(chosen) if learn else knows_all
-            fetches = _crawled(self.web, chosen, learner, ticks, per_second, advance)
+            fetches = _crawled(self.web, chosen, learner, ticks, per_second, advance, learn=learn)
             requests = self.web.judged(fetches, *judged, first_copy_at=0.0)
             return Outcome({"fresh": requests.fresh / requests.made}, len(fetches))
         quota = _quota(policy)
@@ -153,10 +153,11 @@ class MixedRound:
             else KnownTruth(Beliefs(importance=self.importance, change_rate=self.change_rate))
         )
         links = self._learns_links(discover) if learn else KnownSources(self.web.news.graph)
+        some, others = quota * per_second, (1 - quota) * per_second
         documents = _crawled(
-            self.web.documents, refresh, rates, for_documents, quota * per_second, lambda made: None
+            self.web.documents, refresh, rates, for_documents, some, lambda made: None, learn=learn
         )
-        news = _crawled(self.web.news, discover, links, for_news, (1 - quota) * per_second, advance)
+        news = _crawled(self.web.news, discover, links, for_news, others, advance, learn=learn)
         requests = judged_apart(self.web, documents, news, *judged, first_copy_at=0.0)
         return Outcome({"fresh": requests.fresh / requests.made}, len(documents) + len(news))
 
@@ -165,12 +166,20 @@ class MixedRound:
 
 
 def _crawled(
-    web: Web, policy: Policy, learner: Learner, ticks: FloatArray, per_second: float, advance: Advance
+    web: Web,
+    policy: Policy,
+    learner: Learner,
+    ticks: FloatArray,
+    per_second: float,
+    advance: Advance,
+    *,
+    learn: bool,
 ) -> Fetches:
     """What a planner fetches at some ticks; all documents and sources were fetched at the start."""
     if not len(ticks):
         return Fetches(np.empty(0, np.int64), ticks)
-    planner = Planner(policy, Hosts(5.0, 3600.0), learner, crawls_per_second=per_second)
+    # Who knows the truth has nothing to learn from siblings.
+    planner = Planner(policy, Hosts(5.0, 3600.0), learner, crawls_per_second=per_second, watch_siblings=learn)
     return crawl(web, planner, ticks, start=0.0, progress=lambda made: advance(made / len(ticks)))
 
 
