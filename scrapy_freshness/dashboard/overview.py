@@ -20,7 +20,6 @@ from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.svg import Drawing, even_ticks
 from scrapy_freshness.insight.human import rate, share
 from scrapy_freshness.insight.keeping_up import Compared, Standing, verdict
-from scrapy_freshness.insight.reach import reach_of
 from scrapy_freshness.insight.spending import spending
 from scrapy_freshness.insight.what_if import Prospect, prospects
 from scrapy_freshness.model import Outcome, PageKind
@@ -158,7 +157,7 @@ def _now(asked: Asked) -> dict[str, Any]:
         ),
         delay_seconds=state.delay_seconds if state else 0.0,
         blocked_hosts=sum(until > asked.now for until in sight.terms.blocked_until.values()),
-        reach=reach_of(sight.outlook, floor=sight.terms.policy.pacing.floor, now=sight.now),
+        reach=sight.reach,
         prospects=asked.desk.remembered.soon(*_budgets(asked)) or (),
     )
     return {

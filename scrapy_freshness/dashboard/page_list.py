@@ -147,7 +147,7 @@ def download(request: Request) -> Response:
     sight = asked.sight
     found = _found(asked, sight, 0, len(sight))
     head = {"Content-Disposition": 'attachment; filename="pages.csv"'}
-    return StreamingResponse(_csv(asked.desk.store, sight, found.rows), media_type="text/csv", headers=head)
+    return StreamingResponse(_csv(asked, found.rows), media_type="text/csv", headers=head)
 
 
 def _is_held_up(asked: Asked, sight: Sight) -> bool:
@@ -222,21 +222,16 @@ def _lines(store: Store, sight: Sight, rows: Rows, now: float) -> list[Line]:
     return [Line(*each, last.get(each[0].page_id)) for each in numbers]
 
 
-def _lines_in_sight(store: Store, sight: Sight, rows: Rows) -> Iterator[Line]:
-    """Pages with the numbers of the sight, which are there for any number of them."""
-    row_of = dict(zip(sight.census.columns["page_id"][rows].tolist(), rows.tolist(), strict=True))
-    for page in pages_with_ids(store, row_of):
-        row = row_of[page.page_id]
-        yield Line(page, float(sight.value[row]), float(sight.freshness[row]), float(sight.next_visit[row]))
-
-
-def _csv(store: Store, sight: Sight, rows: Rows) -> Iterator[str]:
+def _csv(asked: Asked, rows: Rows) -> Iterator[str]:
+    """All these pages as they are when their part of the file is written."""
+    desk, sight, chosen = asked.desk, asked.sight, _chosen(asked)
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(CSV_COLUMNS)
     for first in range(0, len(rows), _CHUNK):
-        for line in _lines_in_sight(store, sight, rows[first : first + _CHUNK]):
-            writer.writerow(map(cell, _record(line)))
+        for line in _lines(desk.store, sight, rows[first : first + _CHUNK], desk.clock.now()):
+            if _fits(line.page, chosen):
+                writer.writerow(map(cell, _record(line)))
         yield buffer.getvalue()
         buffer.seek(0)
         buffer.truncate()

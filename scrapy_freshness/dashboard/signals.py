@@ -18,8 +18,8 @@ from scrapy_freshness.storage.store import Store
 
 #: Hosts and kinds of sources that are shown, those with most signals.
 _MOST = 300
-#: Rows of the chart.
-_MOST_ROWS = 24
+#: Rows of the chart, and the room for their names, in the letters of phones, too.
+_MOST_ROWS, _NAMES = 24, 215
 #: What the verdict on the dates of a sitemap means.
 DATES = {
     "": "not polled yet",
@@ -117,7 +117,7 @@ def _reliability(qualities: list[Quality]) -> Chart | None:
         return None
     drawing = Drawing.of((0.0, 1.0), (0.0, 1.0), height=320)
     drawing.y_axis(even_ticks(0.0, 1.0), _per_cent)
-    drawing.x_axis(even_ticks(0.0, 1.0), _per_cent, "precision that is believed")
+    drawing.x_axis(even_ticks(0.0, 1.0)[1:], _per_cent, "precision that is believed")
     drawing.line([0.0, 1.0], [0.0, 1.0], "c7 dashed")
     rows = []
     for each in qualities[:_MOST]:
@@ -141,7 +141,7 @@ def _quality_chart(qualities: list[Quality]) -> Chart | None:
     if not shown:
         return None
     height = 60 + 34 * len(shown)
-    drawing = Drawing.of((0.0, 1.0), (0.0, 1.0), height=height, left=170)
+    drawing = Drawing.of((0.0, 1.0), (0.0, 1.0), height=height, left=_NAMES)
     drawing.y = type(drawing.y)(0.0, len(shown), 8, height - 38)
     for tick in even_ticks(0.0, 1.0):
         x = drawing.x(tick)
@@ -151,7 +151,7 @@ def _quality_chart(qualities: list[Quality]) -> Chart | None:
     for row, each in enumerate(shown):
         name = f"{each.host} · {each.source.name.lower()}"
         drawing.add(
-            "text", _short(name), x=160, y=drawing.y(row + 0.5) + 4, text_anchor="end", class_="tick strong"
+            "text", _short(name), x=_NAMES - 10, y=drawing.y(row + 0.5) + 4, text_anchor="end", class_="tick strong"
         )
         for part, class_, place in ((each.precision, "c1", 0.35), (each.recall, "c3", 0.65)):
             assert part is not None

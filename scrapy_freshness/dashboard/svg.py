@@ -14,6 +14,8 @@ from markupsafe import Markup, escape
 
 WIDTH, HEIGHT = 600, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 26, 12, 46
+#: The room below an axis without a title.
+UNTITLED = 30
 #: Places of numbers below an axis, and of its title above the edge: there is room for the letters of phones.
 _BELOW, _ABOVE_EDGE = 20, 7
 #: A time that is nearer to the left end of its axis is left out: it would meet the numbers there.

@@ -19,6 +19,7 @@ from scrapy_freshness.config import Config
 from scrapy_freshness.dashboard.hosts_table import HostSums
 from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.insight.outlook import Outlook, Terms
+from scrapy_freshness.insight.reach import Reach, reach_of
 from scrapy_freshness.model import PageKind, PageStatus
 from scrapy_freshness.storage.census import Census, brought_up_to_date, take_census
 from scrapy_freshness.storage.reports import HostTaken, taken_by_hosts
@@ -123,6 +124,11 @@ class Sight:
         return self.outlook.mean_freshness()
 
     @cached_property
+    def reach(self) -> Reach:
+        """How many visits the pages could take."""
+        return reach_of(self.outlook, floor=self.terms.policy.pacing.floor, now=self.now)
+
+    @cached_property
     def host_sums(self) -> HostSums:
         """What the pages of each host take and bring."""
         return HostSums.of(
@@ -148,7 +154,7 @@ class Sight:
 
     def look(self, go_on: Callable[[], object]) -> "Sight":
         """Compute what nearly every page of the dashboard shows; *go_on* may raise an error to end it."""
-        for name in ("value", "freshness", "next_visit", "is_due", "mean_freshness", "host_sums"):
+        for name in ("value", "freshness", "next_visit", "is_due", "mean_freshness", "host_sums", "reach"):
             go_on()
             getattr(self, name)
         return self

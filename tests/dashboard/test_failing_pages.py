@@ -1,5 +1,6 @@
 """What is told of pages whose visits fail, of pages that are gone, and of those visited just now."""
 
+import csv
 import re
 from dataclasses import replace
 from html import unescape
@@ -9,6 +10,7 @@ from lively_web import NOW, SPIDER
 from serving import served
 from test_doors import ask
 
+from scrapy_freshness.insight.human import number
 from scrapy_freshness.model import Batch, Outcome, PageRecord, PageStatus, VisitRecord
 from scrapy_freshness.storage.page_reports import find_pages
 from scrapy_freshness.storage.store import Store
@@ -121,6 +123,19 @@ def test_the_list_agrees_with_the_page_whatever_happened_since_it_was_ordered(li
     assert " 1 s ago" in after
 
 
+def test_a_download_has_the_numbers_of_the_table(lively_url: str) -> None:
+    with served(lively_url) as (address, clock):
+        row(address)
+        save(lively_url, Outcome.UNCHANGED, NOW, http_status=200, **{**COPY, "last_visit_at": NOW})
+        clock.advance(1)
+        query = urlencode({"q": f"^{URL}$", "regex": 1})
+        (page,) = csv.DictReader(ask(address, f"/pages.csv?{query}")[2].splitlines())
+        line = row(address)
+
+    assert f" {number(float(page['value']))} " in line
+    assert float(page["last_visit_at"]) == NOW
+
+
 def test_a_page_that_no_longer_passes_the_filters_is_left_out(lively_url: str) -> None:
     with served(lively_url) as (address, _):
         assert row(address, status="active") != ""
@@ -129,6 +144,8 @@ def test_a_page_that_no_longer_passes_the_filters_is_left_out(lively_url: str) -
 
         assert row(address, status="active") == ""
         assert "1 page left out" in text
+        query = urlencode({"q": f"^{URL}$", "regex": 1, "status": "active"})
+        assert len(ask(address, f"/pages.csv?{query}")[2].splitlines()) == 1
 
 
 def test_the_list_tells_how_old_its_order_is(lively_url: str) -> None:
