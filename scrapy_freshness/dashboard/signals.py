@@ -151,7 +151,12 @@ def _quality_chart(qualities: list[Quality]) -> Chart | None:
     for row, each in enumerate(shown):
         name = f"{each.host} · {each.source.name.lower()}"
         drawing.add(
-            "text", _short(name), x=_NAMES - 10, y=drawing.y(row + 0.5) + 4, text_anchor="end", class_="tick strong"
+            "text",
+            _short(name),
+            x=_NAMES - 10,
+            y=drawing.y(row + 0.5) + 4,
+            text_anchor="end",
+            class_="tick strong",
         )
         for part, class_, place in ((each.precision, "c1", 0.35), (each.recall, "c3", 0.65)):
             assert part is not None
