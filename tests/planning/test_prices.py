@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from planning_world import Crawl
 
-from scrapy_freshness.model import PageKind, PageRecord
+from scrapy_freshness.model import Outcome, PageKind, PageRecord
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_for
 from scrapy_freshness.planning.planner import Planner
@@ -68,3 +68,22 @@ def test_a_copy_is_visited_at_about_the_going_price_whatever_new_pages_are_worth
 
     assert 0.5 * np.median(values[-100:]) < crawl.planner.going_price < 1.5 * np.median(values[-100:])
     assert (crawl.planner.price > 10 * crawl.planner.going_price) == bool(posts_every)
+
+
+def test_a_page_whose_visit_failed_is_tried_again_though_others_were_worth_far_more_meanwhile() -> None:
+    crawl = Crawl(new_planner()).start([])
+    crawl.discover(hub())
+    crawl.discover(PageRecord(page_id=0, fingerprint=998, url="http://b.example/", host="b.example"))
+    tried_at = []
+    for now in range(1, 400):
+        if now == 3:
+            crawl.discover(*map(post, range(200)), now=3.0)
+        visit = crawl.begin(float(now))
+        assert visit is not None
+        is_failing = visit.record.host == "b.example"
+        crawl.end(visit, float(now), Outcome.FAILED if is_failing else None)
+        if is_failing:
+            tried_at.append(now)
+
+    assert tried_at[0] < 3
+    assert tried_at[-1] > 203
