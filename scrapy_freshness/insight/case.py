@@ -48,7 +48,7 @@ def case_of(
     value = float(page.values()[0])
     on_host, price = page, terms.price
     if is_waiting_for_hosts:
-        price = _price_on_host(store, everyone, record.host, state, terms, now)
+        price = price_on_host(store, everyone, record.host, state, terms, now)
         on_host = Outlook(replace(terms, price=price), columns, now)
     last = next(iter(page_visits(store, record.page_id, 1)), None)
     is_ranked = record.status in (PageStatus.NEW, PageStatus.ACTIVE)
@@ -116,7 +116,7 @@ def waits_for_hosts(store: Store, spider: str, others: Others, now: float) -> bo
     return is_held_up(spent, reach_of(everyone, floor=terms.policy.pacing.floor, now=now))
 
 
-def _price_on_host(
+def price_on_host(
     store: Store, everyone: Outlook, host: str, state: CrawlState | None, terms: Terms, now: float
 ) -> float:
     """What a visit has to be worth on a host that holds its pages up: they compete with each other only."""

@@ -31,6 +31,8 @@ from scrapy_freshness.value.polls import WithPolls, is_polled
 
 #: Not at their place any more: looked at again at a time of their own.
 _LEFT = (PageStatus.GONE, PageStatus.MOVED)
+#: Pages of a host from which its price is computed.
+_SAMPLE = 5_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,13 +148,14 @@ class Outlook:
         return int(np.count_nonzero(self._values[competes] > value))
 
     def price_on(self, host: str, visits_per_second: float) -> float:
-        """The price at which so many visits are spent on the copies of a host in the long run."""
+        """The price at which so many visits are spent on copies of a host in the long run (by a sample)."""
         if host not in self._columns.hosts:
             return self._terms.price
         rows = np.flatnonzero(self.has_copy & (self._columns.host == self._columns.hosts.index(host)))
-        least = self._terms.min_interval
-        beliefs = self._long_run_beliefs.at(rows)
-        return price_for_rate(self._model, beliefs, visits_per_second, min_interval=least)
+        some = rows[:: max(1, len(rows) // _SAMPLE)]
+        rate = visits_per_second * len(some) / max(1, len(rows))
+        beliefs, least = self._long_run_beliefs.at(some), self._terms.min_interval
+        return price_for_rate(self._model, beliefs, rate, min_interval=least)
 
     def freshness(self) -> FloatArray:
         """Expected freshness of each page's copy now; 0 where there is none."""

@@ -187,7 +187,9 @@ class Frontier:
             held = self._table.resting[rows]
             # Who rests wakes once in any case: no waking time is computed again for it before.
             is_asleep = np.isinf(times) & (self._table.status[rows] <= _ACTIVE)
-            self._table.wake[rows] = np.where(held, np.where(is_asleep, until, np.maximum(until, times)), times)
+            self._table.wake[rows] = np.where(
+                held, np.where(is_asleep, until, np.maximum(until, times)), times
+            )
         self._rekeyed = self._table.size
 
     def _least(self, floor: float) -> float:
