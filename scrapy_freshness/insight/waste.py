@@ -48,12 +48,13 @@ class Waste:
 
     @property
     def advice(self) -> str:
-        """What could make it less, in one sentence."""
+        """What could make it less."""
         redirects, retries, _ = self._split
         if redirects >= max(retries, _MUCH * self.wasted):
             return (
                 "Where addresses redirect for good, let the spider yield their targets: exclude the others "
-                "with FRESHNESS_DENY, and forget those that are known: scrapy freshness forget URL."
+                "with FRESHNESS_DENY, and forget those that are known: scrapy freshness forget URL. "
+                "Where they lead nowhere, REDIRECT_MAX_TIMES says after how many fetches that is found."
             )
         if retries >= _MUCH * self.wasted:
             return (
