@@ -224,7 +224,7 @@ def _new_charts(asked: Asked, span: str) -> dict[str, Any]:
     budget = sight.terms.budget_per_second
     columns = sight.census.columns
     copies = sight.has_copy
-    rates = columns["change_rate"][copies & (columns["change_rate"] > 0)].astype(np.float64)
+    rates = columns["change_rate"][sight.is_compared].astype(np.float64)
     return {
         "freshness_chart": freshness_chart(points, since, asked.now, bar) if points else None,
         "price_chart": price_chart(points, since, asked.now, bar) if points else None,
@@ -239,6 +239,7 @@ def _new_charts(asked: Asked, span: str) -> dict[str, Any]:
         )
         if len(rates)
         else None,
+        "n_assumed": int(np.count_nonzero(copies)) - len(rates),
         "ages_chart": length_histogram(
             sight.age[copies], "c1", "Pages by the age of their copies", "age of the copy"
         )

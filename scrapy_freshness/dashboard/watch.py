@@ -104,6 +104,14 @@ class Sight:
         return self.outlook.has_copy
 
     @cached_property
+    def is_compared(self) -> NDArray[np.bool_]:
+        """Of which pages two versions were compared: their change rates are not only assumed."""
+        columns = self.census.columns
+        has_two = (columns["changes"] > 0) | (columns["last_visit_at"] != columns["last_change_at"])
+        is_compared: NDArray[np.bool_] = self.has_copy & has_two & (columns["change_rate_low"] > 0)
+        return is_compared
+
+    @cached_property
     def is_new(self) -> NDArray[np.bool_]:
         """Which pages were never fetched; sitemaps and feeds do not count."""
         is_new: NDArray[np.bool_] = (self.census.columns["status"] == PageStatus.NEW) & (

@@ -91,6 +91,7 @@ def test_a_page_whose_requests_are_stopped_says_by_whom(lively_url: str) -> None
     assert "Every request was stopped before it was sent: Forbidden by robots.txt." in detail
     assert "The next visit is" not in detail
     assert "new stopped never stopped 60 s ago" in line
+    assert "ignored" not in detail
     assert "another attempt" in line
 
 
@@ -176,6 +177,22 @@ def test_what_became_of_a_page_is_in_the_legend(lively_url: str) -> None:
 
     assert "gone or moved" in text
     assert "failed, or a false signal stopped" in text
+
+
+def assumed(address: str) -> int:
+    """How many pages are left out of the chart of change rates."""
+    found = re.search(r"Without ([\d,]+) pages? of which no two", words(ask(address, "/live/charts")[2]))
+    return int(found[1]) if found else 0
+
+
+def test_rates_that_are_only_assumed_are_not_among_those_of_all_pages(lively_url: str) -> None:
+    with served(lively_url) as (address, _):
+        before = assumed(address)
+    save(
+        lively_url, Outcome.FIRST, NOW, **{**COPY, "last_change_at": NOW, "last_visit_at": NOW, "changes": 0}
+    )
+    with served(lively_url) as (address, _):
+        assert assumed(address) == before + 1
 
 
 def test_pages_that_are_due_wait_for_their_hosts_if_these_hold_the_crawl_up(lively_url: str) -> None:
