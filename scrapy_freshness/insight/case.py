@@ -82,8 +82,9 @@ def case_of(
         pace=float(np.nan_to_num(page.believed("pace"), nan=1.0)[0]),
         value=value,
         highest_value=float(page.values_after(math.inf)[0]),
-        rank=1 + int(np.count_nonzero(rivals > value)) if is_ranked else None,
-        ranked_pages=len(rivals),
+        # The page itself is among them as it was a moment ago, or not yet.
+        rank=min(1 + int(np.count_nonzero(rivals > value)), max(len(rivals), 1)) if is_ranked else None,
+        ranked_pages=max(len(rivals), 1),
         interval_seconds=float(on_host.long_run_intervals(price)[0]),
         next_visit_at=float(on_host.next_visits()[0]),
         host=record.host,

@@ -124,6 +124,17 @@ def test_the_list_agrees_with_the_page_whatever_happened_since_it_was_ordered(li
     assert " 1 s ago" in after
 
 
+def test_no_page_ranks_after_the_last_one(lively_url: str) -> None:
+    with served(lively_url) as (address, _):
+        row(address)
+        page_id = save(lively_url, Outcome.UNCHANGED, NOW, **{**COPY, "last_visit_at": NOW})
+        detail = words(ask(address, f"/pages/{page_id}")[2])
+
+    rank = re.search(r"Rank ([\d,]+) of ([\d,]+) pages", detail)
+    assert rank is not None
+    assert int(rank[1]) <= int(rank[2])
+
+
 def test_a_download_has_the_numbers_of_the_table(lively_url: str) -> None:
     with served(lively_url) as (address, clock):
         row(address)
