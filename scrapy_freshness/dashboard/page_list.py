@@ -16,7 +16,7 @@ from scrapy_freshness.dashboard.url_search import Found, UrlSearch
 from scrapy_freshness.dashboard.watch import Sight
 from scrapy_freshness.errors import InputError
 from scrapy_freshness.insight.human import safe
-from scrapy_freshness.model import PageKind, PageStatus
+from scrapy_freshness.model import PageKind, PageStatus, are_polled
 from scrapy_freshness.storage.page_reports import PageReport
 
 Rows = NDArray[np.intp]
@@ -85,6 +85,7 @@ def _answer(asked: Asked, template: str) -> Response:
         left_out=len(lines) - len(fitting),
         order_age=age if age > _OLD_SECONDS else None,
         total=found.total,
+        polled=_polled(sight, chosen),
         is_exact=found.is_exact,
         first=(number - 1) * _LENGTH + 1,
         number=number,
@@ -129,6 +130,16 @@ def _chosen(asked: Asked) -> dict[str, Any]:
 def _found(asked: Asked, sight: Sight, first: int, count: int) -> Found:
     chosen = _chosen(asked)
     order = sight.order(SORTS[chosen["sort"]][1], descending=chosen["order"] == "desc")
+    passes = _passing(sight, chosen)
+    rows = order if passes.all() else order[passes[order]]
+    if chosen["query"]:
+        search = UrlSearch(chosen["query"], is_regex=chosen["is_regex"])
+        return search.find(sight.census, rows, first, count)
+    return Found(rows[first : first + count], len(rows), True)
+
+
+def _passing(sight: Sight, chosen: dict[str, Any]) -> NDArray[np.bool_]:
+    """Which pages pass the filters, whatever their addresses."""
     columns = sight.census.columns
     passes = np.ones(len(sight), np.bool_)
     if chosen["status"]:
@@ -139,11 +150,14 @@ def _found(asked: Asked, sight: Sight, first: int, count: int) -> Found:
         hosts = sight.census.hosts
         number = hosts.index(chosen["host"]) if chosen["host"] in hosts else -1
         passes &= columns["host"] == number
-    rows = order if passes.all() else order[passes[order]]
-    if chosen["query"]:
-        search = UrlSearch(chosen["query"], is_regex=chosen["is_regex"])
-        return search.find(sight.census, rows, first, count)
-    return Found(rows[first : first + count], len(rows), True)
+    return passes
+
+
+def _polled(sight: Sight, chosen: dict[str, Any]) -> int:
+    """How many of the pages of the list are sitemaps and feeds, where it tells them apart from others."""
+    if chosen["query"] or chosen["kind"]:
+        return 0
+    return int(np.count_nonzero(_passing(sight, chosen) & are_polled(sight.census.columns["kind"])))
 
 
 def _fits(page: PageReport, chosen: dict[str, Any]) -> bool:

@@ -135,6 +135,24 @@ def test_no_page_ranks_after_the_last_one(lively_url: str) -> None:
     assert int(rank[1]) <= int(rank[2])
 
 
+def test_overview_hosts_and_list_count_the_same_pages(lively_url: str) -> None:
+    with served(lively_url) as (address, _):
+        overview, pages = (words(ask(address, path)[2]) for path in ("/", "/pages"))
+        new = words(ask(address, "/pages?status=new")[2])
+        hosts = ask(address, "/hosts")[2]
+
+    def counted(text: str, what: str) -> int:
+        found = re.search(what, text)
+        assert found is not None, text
+        return int(found[1].replace(",", ""))
+
+    known, never = counted(overview, r"Known pages (\d+)"), counted(overview, r"(\d+) never fetched")
+    assert known == counted(pages, r"of (\d+) pages") - counted(pages, r"(\d+) of them sitemaps")
+    assert never == counted(new, r"of (\d+) pages") - counted(new, r"(\d+) of them sitemaps")
+    cells = [re.findall(r"<td.*?</td>", each, re.DOTALL) for each in hosts.split("<tr>")[2:]]
+    assert known == sum(int(words(each[3]).split()[0].replace(",", "")) for each in cells)
+
+
 def test_a_download_has_the_numbers_of_the_table(lively_url: str) -> None:
     with served(lively_url) as (address, clock):
         row(address)
