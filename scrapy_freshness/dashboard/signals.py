@@ -53,31 +53,32 @@ def show(request: Request) -> Response:
     asked = Asked(request)
     if asked.spider is None:
         return asked.answer("empty.html")
-    spider, store = asked.spider, asked.desk.store
-    remembered = asked.desk.remembered
-    qualities = remembered.answer(("signals", spider), lambda: _qualities(asked, spider))
-    known = remembered.answer(("sitemaps", spider), lambda: _sources(store, spider), soonest=5.0)
+    spider = asked.spider
+    told = asked.desk.remembered.answer(("signals", spider), lambda: _judged(asked, spider), soonest=5.0)
+    return asked.answer(
+        "signals.html", **told, found=FOUND, dates=DATES, judgements=JUDGEMENTS, are_bad=_are_bad
+    )
+
+
+def _judged(asked: Asked, spider: str) -> dict[str, Any]:
+    """All sources with what they are worth, the worst first, and who is named at the top."""
+    qualities, known = _qualities(asked, spider), _sources(asked.desk.store, spider)
     by_source = {(each.host, each.source): each for each in qualities}
     sources = [(each, dates_of(each, by_source)) for each in known if not is_missing(each)]
     sources.sort(key=lambda each: not _are_bad(*each))
-    return asked.answer(
-        "signals.html",
-        sources=sources[:_MOST],
-        n_sources=len(sources),
-        n_missing=len(known) - len(sources),
-        found=FOUND,
-        qualities=qualities[:_MOST],
-        liars=[(each, _addresses(each, sources)) for each in qualities if each.is_lying],
-        bad_sources=[each for each in sources if say_nothing(each[1])],
-        honest=honest(qualities, sources),
-        useless=[each for each in qualities if each.is_useless],
-        n_early=sum(dates == "early" for _, dates in sources),
-        dates=DATES,
-        judgements=JUDGEMENTS,
-        are_bad=_are_bad,
-        reliability=_reliability(qualities),
-        quality_chart=_quality_chart(qualities),
-    )
+    return {
+        "sources": sources[:_MOST],
+        "n_sources": len(sources),
+        "n_missing": len(known) - len(sources),
+        "qualities": qualities[:_MOST],
+        "liars": [(each, _addresses(each, sources)) for each in qualities if each.is_lying],
+        "bad_sources": [each for each in sources if say_nothing(each[1])],
+        "honest": honest(qualities, sources),
+        "useless": [each for each in qualities if each.is_useless],
+        "n_early": sum(dates == "early" for _, dates in sources),
+        "reliability": _reliability(qualities),
+        "quality_chart": _quality_chart(qualities),
+    }
 
 
 def _sources(store: Store, spider: str) -> list[SourceReport]:

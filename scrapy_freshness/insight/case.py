@@ -37,7 +37,7 @@ def case_of(
     """All that decides when a page is visited; without *others*, they are read from the database."""
     terms, everyone = others or _others(store, config, spider, now)
     hosts = Hosts(config.backoff_seconds, config.backoff_max_seconds)
-    hosts.load(store.load_hosts())
+    hosts.load(store.load_hosts(record.host))
     host = hosts.record(record.host)
     state = store.load_state(spider)
     is_running = spider in crawling(store)

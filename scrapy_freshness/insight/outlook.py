@@ -134,16 +134,23 @@ class Outlook:
 
     def competing_values(self) -> FloatArray:
         """Values of the pages that compete for visits: new ones, and those that have a copy."""
-        return self._values[np.isin(self._columns.status, (PageStatus.NEW, PageStatus.ACTIVE))]
+        return self._competing
+
+    @cached_property
+    def _competing(self) -> FloatArray:
+        return self._values[self._competes]
+
+    @cached_property
+    def _competes(self) -> NDArray[np.bool_]:
+        """Which pages compete for visits."""
+        return np.isin(self._columns.status, (PageStatus.NEW, PageStatus.ACTIVE))
 
     def worth_more_on(self, host: str, value: float) -> int:
         """How many pages of a host compete for visits now and are worth more than a value."""
         columns = self._columns
         if host not in columns.hosts:
             return 0
-        competes = np.isin(columns.status, (PageStatus.NEW, PageStatus.ACTIVE)) & (
-            columns.not_before <= self._now
-        )
+        competes = self._competes & (columns.not_before <= self._now)
         competes &= columns.host == columns.hosts.index(host)
         return int(np.count_nonzero(self._values[competes] > value))
 
