@@ -225,12 +225,13 @@ def test_rates_that_are_only_assumed_are_not_among_those_of_all_pages(lively_url
 
 
 def test_pages_that_are_due_wait_for_their_hosts_if_these_hold_the_crawl_up(lively_url: str) -> None:
-    with Store.open(lively_url) as crawl, served(lively_url) as (address, _):
+    with Store.open(lively_url) as crawl:
         state = crawl.load_state(SPIDER)
         assert state is not None
         crawl.save(SPIDER, Batch(state=replace(state, budget_per_second=50.0)))
         crawl.lock(SPIDER)
-        text = words(ask(address, "/pages?status=active")[2])
+        with served(lively_url) as (address, _):
+            text = words(ask(address, "/pages?status=active")[2])
 
     assert "waits for its host" in text
     assert "and its host has room" in text
