@@ -235,3 +235,22 @@ def test_pages_that_are_due_wait_for_their_hosts_if_these_hold_the_crawl_up(live
 
     assert "waits for its host" in text
     assert "and its host has room" in text
+
+
+def test_the_list_tells_next_visits_by_the_prices_on_hosts_as_pages_do(lively_url: str) -> None:
+    with Store.open(lively_url) as crawl:
+        state = crawl.load_state(SPIDER)
+        assert state is not None
+        crawl.save(SPIDER, Batch(state=replace(state, budget_per_second=50.0, price=0.001)))
+        crawl.lock(SPIDER)
+        (known,) = find_pages(crawl, busy := "https://news.example/items/24")
+        with served(lively_url) as (address, _):
+            detail = words(ask(address, f"/pages/{known.page_id}")[2])
+            told = re.search(r"Next visit (due|in \S+ \S+)", detail)
+            assert told is not None
+            assert "the price of a visit on its host is 0.001:" not in detail
+            lines = (
+                row(address, q=f"^{busy}$") for _ in range(100)
+            )  # a price that is not known soon is known later
+
+            assert any(f" {told[1]} " in line and told[1] != "due" for line in lines)
