@@ -61,7 +61,7 @@ class Assessing:
         if minute == self._assessed_minute or len(self._planner) == 0:
             return
         self._assessed_minute = minute
-        price = self._planner.price
+        price = self._planner.going_price
 
         def note(found: Assessment | None) -> None:
             if found is not None:

@@ -55,7 +55,7 @@ GAUGES: dict[str, tuple[str, Callable[[Status], float | None]]] = {
         lambda it: it["uniform_freshness"],
     ),
     "freshness_visit_price": (
-        "Mean value of the visits of late: what a visit has to be worth, in the policy's unit.",
+        "Value of the visits of late: what a visit has to be worth, in the policy's unit.",
         lambda it: it["price"],
     ),
     "freshness_open_visits": ("Visits that have begun and not ended.", lambda it: it["open_visits"]),

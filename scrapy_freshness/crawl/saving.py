@@ -121,7 +121,7 @@ class Saving:
             budget_per_second=self._config.budget_per_second,
             started_at=self._started_at,
             updated_at=now,
-            price=self._planner.price,
+            price=self._planner.going_price,
             delay_seconds=self._delay_seconds(now),
         )
 

@@ -102,7 +102,7 @@ class Vitals:
             "started_at": self._started_at,
             "policy": self._config.policy,
             "budget_per_second": self._config.budget_per_second,
-            "price": self._planner.price,
+            "price": self._planner.going_price,
             "freshness": self.assessed.freshness if self.assessed else None,
             "uniform_freshness": self.assessed.uniform_freshness if self.assessed else None,
             "pages": {

@@ -7,7 +7,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from scrapy_freshness.dashboard.svg import Drawing, even_ticks, length_ticks, power_ticks, thinned
+from scrapy_freshness.dashboard.svg import UNTITLED, Drawing, even_ticks, length_ticks, power_ticks, thinned
 from scrapy_freshness.insight.human import count, duration, moment, number, share
 from scrapy_freshness.storage.live_reports import FreshnessPoint
 
@@ -39,7 +39,7 @@ def freshness_chart(points: Sequence[FreshnessPoint], since: float, now: float, 
     uniform = [point.uniform_freshness for point in points]
     lowest = min([*fresh, *uniform], default=0.0)
     ticks = even_ticks(max(0.0, np.floor(10 * lowest - 0.5) / 10), 1.0)
-    drawing = Drawing.of((since, now), (ticks[0], 1.0))
+    drawing = Drawing.of((since, now), (ticks[0], 1.0), height=234, bottom=UNTITLED)
     drawing.y_axis(ticks, lambda tick: f"{100 * tick:g} %")
     drawing.time_axis()
     for part in _without_gaps(points, 3 * span_seconds):
@@ -63,7 +63,7 @@ def price_chart(points: Sequence[FreshnessPoint], since: float, now: float, span
     low, high = min(prices), max(prices)
     is_log = high > _MANY_TIMES * low
     ticks = power_ticks(low, high) if is_log else even_ticks(0.0, high, 3)
-    drawing = Drawing.of((since, now), (ticks[0], ticks[-1]), height=170, log_y=is_log)
+    drawing = Drawing.of((since, now), (ticks[0], ticks[-1]), height=154, log_y=is_log, bottom=UNTITLED)
     drawing.y_axis(ticks, number)
     drawing.time_axis()
     for part in _without_gaps(points, 3 * span_seconds):
@@ -90,7 +90,7 @@ def stacked_chart(
     highest = max([*totals, 1])
     has_budget = budget <= 4 * highest
     ticks = even_ticks(0.0, max(highest, budget if has_budget else 0.0))
-    drawing = Drawing.of((since, now), (0.0, ticks[-1]))
+    drawing = Drawing.of((since, now), (0.0, ticks[-1]), height=234, bottom=UNTITLED)
     drawing.y_axis(ticks, number)
     drawing.time_axis()
     for at, kinds in counts.items():

@@ -22,6 +22,7 @@ from scrapy_freshness.dashboard.replaying import Replays
 from scrapy_freshness.dashboard.security import Door
 from scrapy_freshness.dashboard.watch import Sight, Watch
 from scrapy_freshness.insight import human
+from scrapy_freshness.model import Outcome
 from scrapy_freshness.storage.store import Store
 
 HERE = Path(__file__).parent
@@ -34,6 +35,8 @@ PAGES = {
     "/signals": "Signals",
     "/policies": "Policies",
 }
+#: How visits end, where the names of outcomes say too little.
+_ENDINGS = {Outcome.FIRST: "first copy", Outcome.IGNORED: "stopped"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +82,7 @@ class Desk:
             "clock": clock_time,
             "web_link": web_link,
             "words": lambda text: str(text).replace("_", " "),
+            "ending": ending,
         }
         environment.globals |= {"NOTHING": human.NOTHING, "isnan": math.isnan}
         return environment
@@ -171,6 +175,15 @@ def when(at: float | None, now: float) -> Markup:
     return Markup('<time datetime="{}" title="{}" data-at="{:.0f}">{}</time>').format(
         stamp, human.moment(at), at, text
     )
+
+
+def ending(outcome: Outcome) -> str:
+    """How a visit ended, in a word or two.
+
+    >>> ending(Outcome.NOT_MODIFIED), ending(Outcome.IGNORED)
+    ('not modified', 'stopped')
+    """
+    return _ENDINGS.get(outcome) or outcome.name.lower().replace("_", " ")
 
 
 def unbroken(text: str) -> str:

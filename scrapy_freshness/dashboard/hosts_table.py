@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.insight.waste import Waste
+from scrapy_freshness.model import are_polled
 from scrapy_freshness.storage.reports import HostTaken
 
 _NOTHING = HostTaken(fetches=0, redirects=0, retries=0, fruitful=0)
@@ -17,7 +18,7 @@ _NOTHING = HostTaken(fetches=0, redirects=0, retries=0, fruitful=0)
 class HostSums:
     """One element a host, in the order of the census."""
 
-    pages: NDArray[np.int64]
+    pages: NDArray[np.int64]  #: sitemaps and feeds left out
     never_fetched: NDArray[np.int64]
     due: NDArray[np.int64]
     visits: NDArray[np.int64]
@@ -69,7 +70,7 @@ class HostSums:
             return np.array([getattr(each, name) for each in counts], np.int64)
 
         return cls(
-            pages=np.bincount(host, minlength=n_hosts).astype(np.int64),
+            pages=count(~are_polled(columns["kind"])),
             never_fetched=count(is_new),
             due=count(is_due),
             visits=total(columns["visits"]),

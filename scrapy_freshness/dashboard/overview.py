@@ -20,7 +20,6 @@ from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.svg import Drawing, even_ticks
 from scrapy_freshness.insight.human import rate, share
 from scrapy_freshness.insight.keeping_up import Compared, Standing, verdict
-from scrapy_freshness.insight.reach import reach_of
 from scrapy_freshness.insight.spending import spending
 from scrapy_freshness.insight.what_if import Prospect, prospects
 from scrapy_freshness.model import Outcome, PageKind
@@ -158,7 +157,7 @@ def _now(asked: Asked) -> dict[str, Any]:
         ),
         delay_seconds=state.delay_seconds if state else 0.0,
         blocked_hosts=sum(until > asked.now for until in sight.terms.blocked_until.values()),
-        reach=reach_of(sight.outlook, floor=sight.terms.policy.pacing.floor, now=sight.now),
+        reach=sight.reach,
         prospects=asked.desk.remembered.soon(*_budgets(asked)) or (),
     )
     return {
@@ -225,7 +224,7 @@ def _new_charts(asked: Asked, span: str) -> dict[str, Any]:
     budget = sight.terms.budget_per_second
     columns = sight.census.columns
     copies = sight.has_copy
-    rates = columns["change_rate"][copies & (columns["change_rate"] > 0)].astype(np.float64)
+    rates = columns["change_rate"][sight.is_compared].astype(np.float64)
     return {
         "freshness_chart": freshness_chart(points, since, asked.now, bar) if points else None,
         "price_chart": price_chart(points, since, asked.now, bar) if points else None,
@@ -240,6 +239,7 @@ def _new_charts(asked: Asked, span: str) -> dict[str, Any]:
         )
         if len(rates)
         else None,
+        "n_assumed": int(np.count_nonzero(copies)) - len(rates),
         "ages_chart": length_histogram(
             sight.age[copies], "c1", "Pages by the age of their copies", "age of the copy"
         )

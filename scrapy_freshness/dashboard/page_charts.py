@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.dashboard.charts import Chart, Key
+from scrapy_freshness.dashboard.desk import ending
 from scrapy_freshness.dashboard.svg import Drawing, even_ticks, length_ticks, thinned
 from scrapy_freshness.estimation.bounds import ProfilePoints, bound_curves
 from scrapy_freshness.estimation.divergence_curve import FittedCurve
@@ -135,7 +136,7 @@ def timeline_chart(visits: Sequence[VisitRecord], signals: Sequence[PageSignal],
         drawing.across(lane + 0.5, "grid")
         drawing.add("text", name, x=84, y=drawing.y(lane + 0.5) + 4, text_anchor="end", class_="tick")
     for visit in reversed(visits):
-        outcome = visit.outcome.name.lower().replace("_", " ")
+        outcome = ending(visit.outcome)
         moved = f", {share(visit.divergence)} moved" if visit.divergence is not None else ""
         why = f" ({safe(visit.reason)})" if visit.reason else ""
         told = f"{outcome}{moved}{why}, {moment(visit.at)}"
@@ -150,7 +151,7 @@ def timeline_chart(visits: Sequence[VisitRecord], signals: Sequence[PageSignal],
         *(Key("gone or moved", "c6"), Key("failed, or a false signal", "bad")),
         *([Key("stopped", "c7")] if any(visit.outcome is Outcome.IGNORED for visit in visits) else []),
     ]
-    rows = [(moment(visit.at), visit.outcome.name.lower().replace("_", " ")) for visit in visits[:50]]
+    rows = [(moment(visit.at), ending(visit.outcome)) for visit in visits[:50]]
     return Chart(drawing.svg("Visits and signals over time", "chart wide"), keys, ["time", "visit"], rows)
 
 

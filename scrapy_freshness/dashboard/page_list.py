@@ -3,7 +3,6 @@
 import csv
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from scrapy_freshness.dashboard.desk import Asked
+from scrapy_freshness.dashboard.page_lines import Line, is_held_up, lines_of
 from scrapy_freshness.dashboard.url_search import Found, UrlSearch
-from scrapy_freshness.dashboard.watch import LEFT, Sight
+from scrapy_freshness.dashboard.watch import Sight
 from scrapy_freshness.errors import InputError
-from scrapy_freshness.insight.case import waits_for_hosts
 from scrapy_freshness.insight.human import safe
-from scrapy_freshness.insight.outlook import Outlook
-from scrapy_freshness.insight.rows import columns_of, is_assumed, row_of
-from scrapy_freshness.model import Outcome, PageKind, PageStatus, VisitRecord
-from scrapy_freshness.storage.inspection import crawling
-from scrapy_freshness.storage.live_reports import pages_with_ids
-from scrapy_freshness.storage.page_reports import PageReport, last_visits, page_beliefs
-from scrapy_freshness.storage.store import Store
+from scrapy_freshness.model import PageKind, PageStatus, are_polled
+from scrapy_freshness.storage.page_reports import PageReport
 
 Rows = NDArray[np.intp]
 
@@ -62,39 +56,6 @@ CSV_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One page of the table: what the database says, and what the policy thinks."""
-
-    page: PageReport
-    value: float
-    freshness: float
-    next_visit_at: float
-    last: VisitRecord | None = None  #: the last line of the log, if it is still there
-
-    @property
-    def is_failing(self) -> bool:
-        """Whether the last attempts to visit the page have failed, or were stopped."""
-        return self.page.failures > 0 and self.page.status in (PageStatus.NEW, PageStatus.ACTIVE)
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether the last of them never was sent."""
-        if self.last is None:
-            return self.is_failing and self.page.visits == 0
-        return self.is_failing and self.last.outcome is Outcome.IGNORED
-
-    @property
-    def attempt(self) -> VisitRecord | None:
-        """The last attempt, if it did not see the page."""
-        return None if self.last is None or self.last.outcome.saw_content else self.last
-
-    @property
-    def is_assumed(self) -> bool:
-        """Whether the change rate is what was assumed of it."""
-        return is_assumed(row_of(self.page, self.page.spider))
-
-
 def show(request: Request) -> Response:
     """One window of the table, and what chooses it."""
     return _answer(Asked(request), "pages.html")
@@ -115,7 +76,7 @@ def _answer(asked: Asked, template: str) -> Response:
     except InputError as wrong:
         found, error = Found(np.empty(0, np.intp), 0, True), str(wrong)
     chosen = _chosen(asked)
-    lines = _lines(asked.desk.store, sight, found.rows, asked.now)
+    lines = lines_of(asked, found.rows, asked.now)
     fitting = [line for line in lines if _fits(line.page, chosen)]
     age = asked.now - sight.now
     return asked.answer(
@@ -124,6 +85,7 @@ def _answer(asked: Asked, template: str) -> Response:
         left_out=len(lines) - len(fitting),
         order_age=age if age > _OLD_SECONDS else None,
         total=found.total,
+        polled=_polled(sight, chosen),
         is_exact=found.is_exact,
         first=(number - 1) * _LENGTH + 1,
         number=number,
@@ -134,7 +96,7 @@ def _answer(asked: Asked, template: str) -> Response:
         kinds=KINDS,
         price=sight.terms.price,
         known=len(sight),
-        is_held_up=_is_held_up(asked, sight),
+        is_held_up=is_held_up(asked),
         **chosen,
     )
 
@@ -147,20 +109,7 @@ def download(request: Request) -> Response:
     sight = asked.sight
     found = _found(asked, sight, 0, len(sight))
     head = {"Content-Disposition": 'attachment; filename="pages.csv"'}
-    return StreamingResponse(_csv(asked.desk.store, sight, found.rows), media_type="text/csv", headers=head)
-
-
-def _is_held_up(asked: Asked, sight: Sight) -> bool:
-    """Whether pages that are due wait for their hosts."""
-    store, spider = asked.desk.store, asked.spider
-    assert spider is not None
-
-    def look() -> bool:
-        return spider in crawling(store) and waits_for_hosts(
-            store, spider, (sight.terms, sight.outlook), sight.now
-        )
-
-    return asked.desk.remembered.answer(("held up", spider), look)
+    return StreamingResponse(_csv(asked, found.rows), media_type="text/csv", headers=head)
 
 
 def _chosen(asked: Asked) -> dict[str, Any]:
@@ -181,6 +130,16 @@ def _chosen(asked: Asked) -> dict[str, Any]:
 def _found(asked: Asked, sight: Sight, first: int, count: int) -> Found:
     chosen = _chosen(asked)
     order = sight.order(SORTS[chosen["sort"]][1], descending=chosen["order"] == "desc")
+    passes = _passing(sight, chosen)
+    rows = order if passes.all() else order[passes[order]]
+    if chosen["query"]:
+        search = UrlSearch(chosen["query"], is_regex=chosen["is_regex"])
+        return search.find(sight.census, rows, first, count)
+    return Found(rows[first : first + count], len(rows), True)
+
+
+def _passing(sight: Sight, chosen: dict[str, Any]) -> NDArray[np.bool_]:
+    """Which pages pass the filters, whatever their addresses."""
     columns = sight.census.columns
     passes = np.ones(len(sight), np.bool_)
     if chosen["status"]:
@@ -191,11 +150,14 @@ def _found(asked: Asked, sight: Sight, first: int, count: int) -> Found:
         hosts = sight.census.hosts
         number = hosts.index(chosen["host"]) if chosen["host"] in hosts else -1
         passes &= columns["host"] == number
-    rows = order if passes.all() else order[passes[order]]
-    if chosen["query"]:
-        search = UrlSearch(chosen["query"], is_regex=chosen["is_regex"])
-        return search.find(sight.census, rows, first, count)
-    return Found(rows[first : first + count], len(rows), True)
+    return passes
+
+
+def _polled(sight: Sight, chosen: dict[str, Any]) -> int:
+    """How many of the pages of the list are sitemaps and feeds, where it tells them apart from others."""
+    if chosen["query"] or chosen["kind"]:
+        return 0
+    return int(np.count_nonzero(_passing(sight, chosen) & are_polled(sight.census.columns["kind"])))
 
 
 def _fits(page: PageReport, chosen: dict[str, Any]) -> bool:
@@ -208,35 +170,16 @@ def _fits(page: PageReport, chosen: dict[str, Any]) -> bool:
     )
 
 
-def _lines(store: Store, sight: Sight, rows: Rows, now: float) -> list[Line]:
-    """Pages as they are now, as their own pages show them; only their order is that of the sight."""
-    pages = pages_with_ids(store, sight.census.columns["page_id"][rows].tolist())
-    ids = [page.page_id for page in pages]
-    last = last_visits(store, ids)
-    columns = columns_of([row_of(page, page.spider) for page in pages], page_beliefs(store, ids))
-    outlook = Outlook(sight.terms, columns, now)
-    value = np.where(np.isin(columns.status, LEFT), np.nan, outlook.values())
-    freshness = np.where(outlook.has_copy, outlook.freshness(), np.nan)
-    next_visit = np.where(np.isinf(outlook.next_visits()), np.nan, outlook.next_visits())
-    numbers = zip(pages, value.tolist(), freshness.tolist(), next_visit.tolist(), strict=True)
-    return [Line(*each, last.get(each[0].page_id)) for each in numbers]
-
-
-def _lines_in_sight(store: Store, sight: Sight, rows: Rows) -> Iterator[Line]:
-    """Pages with the numbers of the sight, which are there for any number of them."""
-    row_of = dict(zip(sight.census.columns["page_id"][rows].tolist(), rows.tolist(), strict=True))
-    for page in pages_with_ids(store, row_of):
-        row = row_of[page.page_id]
-        yield Line(page, float(sight.value[row]), float(sight.freshness[row]), float(sight.next_visit[row]))
-
-
-def _csv(store: Store, sight: Sight, rows: Rows) -> Iterator[str]:
+def _csv(asked: Asked, rows: Rows) -> Iterator[str]:
+    """All these pages as they are when their part of the file is written."""
+    desk, chosen = asked.desk, _chosen(asked)
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
     writer.writerow(CSV_COLUMNS)
     for first in range(0, len(rows), _CHUNK):
-        for line in _lines_in_sight(store, sight, rows[first : first + _CHUNK]):
-            writer.writerow(map(cell, _record(line)))
+        for line in lines_of(asked, rows[first : first + _CHUNK], desk.clock.now()):
+            if _fits(line.page, chosen):
+                writer.writerow(map(cell, _record(line)))
         yield buffer.getvalue()
         buffer.seek(0)
         buffer.truncate()

@@ -18,8 +18,8 @@ from scrapy_freshness.storage.store import Store
 
 #: Hosts and kinds of sources that are shown, those with most signals.
 _MOST = 300
-#: Rows of the chart.
-_MOST_ROWS = 24
+#: Rows of the chart, and the room for their names, in the letters of phones, too.
+_MOST_ROWS, _NAMES = 24, 215
 #: What the verdict on the dates of a sitemap means.
 DATES = {
     "": "not polled yet",
@@ -53,31 +53,32 @@ def show(request: Request) -> Response:
     asked = Asked(request)
     if asked.spider is None:
         return asked.answer("empty.html")
-    spider, store = asked.spider, asked.desk.store
-    remembered = asked.desk.remembered
-    qualities = remembered.answer(("signals", spider), lambda: _qualities(asked, spider))
-    known = remembered.answer(("sitemaps", spider), lambda: _sources(store, spider), soonest=5.0)
+    spider = asked.spider
+    told = asked.desk.remembered.answer(("signals", spider), lambda: _judged(asked, spider), soonest=5.0)
+    return asked.answer(
+        "signals.html", **told, found=FOUND, dates=DATES, judgements=JUDGEMENTS, are_bad=_are_bad
+    )
+
+
+def _judged(asked: Asked, spider: str) -> dict[str, Any]:
+    """All sources with what they are worth, the worst first, and who is named at the top."""
+    qualities, known = _qualities(asked, spider), _sources(asked.desk.store, spider)
     by_source = {(each.host, each.source): each for each in qualities}
     sources = [(each, dates_of(each, by_source)) for each in known if not is_missing(each)]
     sources.sort(key=lambda each: not _are_bad(*each))
-    return asked.answer(
-        "signals.html",
-        sources=sources[:_MOST],
-        n_sources=len(sources),
-        n_missing=len(known) - len(sources),
-        found=FOUND,
-        qualities=qualities[:_MOST],
-        liars=[(each, _addresses(each, sources)) for each in qualities if each.is_lying],
-        bad_sources=[each for each in sources if say_nothing(each[1])],
-        honest=honest(qualities, sources),
-        useless=[each for each in qualities if each.is_useless],
-        n_early=sum(dates == "early" for _, dates in sources),
-        dates=DATES,
-        judgements=JUDGEMENTS,
-        are_bad=_are_bad,
-        reliability=_reliability(qualities),
-        quality_chart=_quality_chart(qualities),
-    )
+    return {
+        "sources": sources[:_MOST],
+        "n_sources": len(sources),
+        "n_missing": len(known) - len(sources),
+        "qualities": qualities[:_MOST],
+        "liars": [(each, _addresses(each, sources)) for each in qualities if each.is_lying],
+        "bad_sources": [each for each in sources if say_nothing(each[1])],
+        "honest": honest(qualities, sources),
+        "useless": [each for each in qualities if each.is_useless],
+        "n_early": sum(dates == "early" for _, dates in sources),
+        "reliability": _reliability(qualities),
+        "quality_chart": _quality_chart(qualities),
+    }
 
 
 def _sources(store: Store, spider: str) -> list[SourceReport]:
@@ -117,7 +118,7 @@ def _reliability(qualities: list[Quality]) -> Chart | None:
         return None
     drawing = Drawing.of((0.0, 1.0), (0.0, 1.0), height=320)
     drawing.y_axis(even_ticks(0.0, 1.0), _per_cent)
-    drawing.x_axis(even_ticks(0.0, 1.0), _per_cent, "precision that is believed")
+    drawing.x_axis(even_ticks(0.0, 1.0)[1:], _per_cent, "precision that is believed")
     drawing.line([0.0, 1.0], [0.0, 1.0], "c7 dashed")
     rows = []
     for each in qualities[:_MOST]:
@@ -141,7 +142,7 @@ def _quality_chart(qualities: list[Quality]) -> Chart | None:
     if not shown:
         return None
     height = 60 + 34 * len(shown)
-    drawing = Drawing.of((0.0, 1.0), (0.0, 1.0), height=height, left=170)
+    drawing = Drawing.of((0.0, 1.0), (0.0, 1.0), height=height, left=_NAMES)
     drawing.y = type(drawing.y)(0.0, len(shown), 8, height - 38)
     for tick in even_ticks(0.0, 1.0):
         x = drawing.x(tick)
@@ -151,7 +152,12 @@ def _quality_chart(qualities: list[Quality]) -> Chart | None:
     for row, each in enumerate(shown):
         name = f"{each.host} · {each.source.name.lower()}"
         drawing.add(
-            "text", _short(name), x=160, y=drawing.y(row + 0.5) + 4, text_anchor="end", class_="tick strong"
+            "text",
+            _short(name),
+            x=_NAMES - 10,
+            y=drawing.y(row + 0.5) + 4,
+            text_anchor="end",
+            class_="tick strong",
         )
         for part, class_, place in ((each.precision, "c1", 0.35), (each.recall, "c3", 0.65)):
             assert part is not None

@@ -14,6 +14,8 @@ from markupsafe import Markup, escape
 
 WIDTH, HEIGHT = 600, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 26, 12, 46
+#: The room below an axis without a title.
+UNTITLED = 30
 #: Places of numbers below an axis, and of its title above the edge: there is room for the letters of phones.
 _BELOW, _ABOVE_EDGE = 20, 7
 #: A time that is nearer to the left end of its axis is left out: it would meet the numbers there.
@@ -152,14 +154,8 @@ class Drawing:
     def x_axis(self, ticks: Sequence[float], tell: Callable[[float], str], label: str = "") -> None:
         """Numbers at the bottom."""
         for tick in ticks:
-            self.add(
-                "text",
-                tell(tick),
-                x=self.x(tick),
-                y=self.y.start + _BELOW,
-                text_anchor="middle",
-                class_="tick",
-            )
+            place, anchor = self._place_of(tick)
+            self.add("text", tell(tick), x=place, y=self.y.start + _BELOW, text_anchor=anchor, class_="tick")
         if label:
             middle = (self.x.start + self.x.end) / 2
             self.add(
@@ -185,17 +181,22 @@ class Drawing:
             self.add("line", x1=self.x(tick), x2=self.x(tick), y1=bottom, y2=bottom + 4, class_="axis")
             if self.x(tick) < self.x.start + _NEAR:
                 continue
-            is_last = self.x(tick) > self.x.end - _NEAR / 2
+            across, anchor = self._place_of(tick)
             self.add(
                 "text",
                 utc_text(tick, form),
-                x=float(self.width) if is_last else self.x(tick),
+                x=across,
                 y=bottom + _BELOW,
-                text_anchor="end" if is_last else "middle",
+                text_anchor=anchor,
                 class_="tick spare" if place % 2 else "tick",  # left out where there is little room
                 data_at=tick,
                 data_form=form,
             )
+
+    def _place_of(self, tick: float) -> tuple[float, str]:
+        """Where text about a place on the axis is, and by which end: the last ends with the paper."""
+        is_last = self.x(tick) > self.x.end - _NEAR / 2
+        return (float(self.width), "end") if is_last else (self.x(tick), "middle")
 
     def svg(self, title: str, class_: str = "chart") -> Markup:
         """The finished picture; the title is what a screen reader says."""

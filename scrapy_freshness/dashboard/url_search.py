@@ -41,6 +41,8 @@ class UrlSearch:
         options = re2.Options()
         options.log_errors = False
         options.never_nl = True  # a match must not reach into the next address
+        if text.isascii() and not is_regex:  # in Unicode, k and s have a third case each, which takes long
+            options.encoding = re2.Options.Encoding.LATIN1
         try:
             self._pattern = re2.compile(pattern.encode("utf-8", "replace"), options)
             # The same for all addresses in a row: each line begins and ends by itself.

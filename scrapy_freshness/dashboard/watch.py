@@ -19,6 +19,7 @@ from scrapy_freshness.config import Config
 from scrapy_freshness.dashboard.hosts_table import HostSums
 from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.insight.outlook import Outlook, Terms
+from scrapy_freshness.insight.reach import Reach, reach_of
 from scrapy_freshness.model import PageKind, PageStatus
 from scrapy_freshness.storage.census import Census, brought_up_to_date, take_census
 from scrapy_freshness.storage.reports import HostTaken, taken_by_hosts
@@ -103,6 +104,14 @@ class Sight:
         return self.outlook.has_copy
 
     @cached_property
+    def is_compared(self) -> NDArray[np.bool_]:
+        """Of which pages two versions were compared: their change rates are not only assumed."""
+        columns = self.census.columns
+        has_two = (columns["changes"] > 0) | (columns["last_visit_at"] != columns["last_change_at"])
+        is_compared: NDArray[np.bool_] = self.has_copy & has_two & (columns["change_rate_low"] > 0)
+        return is_compared
+
+    @cached_property
     def is_new(self) -> NDArray[np.bool_]:
         """Which pages were never fetched; sitemaps and feeds do not count."""
         is_new: NDArray[np.bool_] = (self.census.columns["status"] == PageStatus.NEW) & (
@@ -121,6 +130,11 @@ class Sight:
     def mean_freshness(self) -> float | None:
         """Of all copies, by importance."""
         return self.outlook.mean_freshness()
+
+    @cached_property
+    def reach(self) -> Reach:
+        """How many visits the pages could take."""
+        return reach_of(self.outlook, floor=self.terms.policy.pacing.floor, now=self.now)
 
     @cached_property
     def host_sums(self) -> HostSums:
@@ -148,7 +162,7 @@ class Sight:
 
     def look(self, go_on: Callable[[], object]) -> "Sight":
         """Compute what nearly every page of the dashboard shows; *go_on* may raise an error to end it."""
-        for name in ("value", "freshness", "next_visit", "is_due", "mean_freshness", "host_sums"):
+        for name in ("value", "freshness", "next_visit", "is_due", "mean_freshness", "host_sums", "reach"):
             go_on()
             getattr(self, name)
         return self

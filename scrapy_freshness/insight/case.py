@@ -37,7 +37,7 @@ def case_of(
     """All that decides when a page is visited; without *others*, they are read from the database."""
     terms, everyone = others or _others(store, config, spider, now)
     hosts = Hosts(config.backoff_seconds, config.backoff_max_seconds)
-    hosts.load(store.load_hosts())
+    hosts.load(store.load_hosts(record.host))
     host = hosts.record(record.host)
     state = store.load_state(spider)
     is_running = spider in crawling(store)
@@ -48,7 +48,7 @@ def case_of(
     value = float(page.values()[0])
     on_host, price = page, terms.price
     if is_waiting_for_hosts:
-        price = _price_on_host(store, everyone, record.host, state, terms, now)
+        price = price_on_host(store, everyone, record.host, state, terms, now)
         on_host = Outlook(replace(terms, price=price), columns, now)
     last = next(iter(page_visits(store, record.page_id, 1)), None)
     is_ranked = record.status in (PageStatus.NEW, PageStatus.ACTIVE)
@@ -82,8 +82,9 @@ def case_of(
         pace=float(np.nan_to_num(page.believed("pace"), nan=1.0)[0]),
         value=value,
         highest_value=float(page.values_after(math.inf)[0]),
-        rank=1 + int(np.count_nonzero(rivals > value)) if is_ranked else None,
-        ranked_pages=len(rivals),
+        # The page itself is among them as it was a moment ago, or not yet.
+        rank=min(1 + int(np.count_nonzero(rivals > value)), max(len(rivals), 1)) if is_ranked else None,
+        ranked_pages=max(len(rivals), 1),
         interval_seconds=float(on_host.long_run_intervals(price)[0]),
         next_visit_at=float(on_host.next_visits()[0]),
         host=record.host,
@@ -116,7 +117,7 @@ def waits_for_hosts(store: Store, spider: str, others: Others, now: float) -> bo
     return is_held_up(spent, reach_of(everyone, floor=terms.policy.pacing.floor, now=now))
 
 
-def _price_on_host(
+def price_on_host(
     store: Store, everyone: Outlook, host: str, state: CrawlState | None, terms: Terms, now: float
 ) -> float:
     """What a visit has to be worth on a host that holds its pages up: they compete with each other only."""

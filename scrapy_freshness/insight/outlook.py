@@ -31,6 +31,8 @@ from scrapy_freshness.value.polls import WithPolls, is_polled
 
 #: Not at their place any more: looked at again at a time of their own.
 _LEFT = (PageStatus.GONE, PageStatus.MOVED)
+#: Pages of a host from which its price is computed.
+_SAMPLE = 5_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,27 +134,35 @@ class Outlook:
 
     def competing_values(self) -> FloatArray:
         """Values of the pages that compete for visits: new ones, and those that have a copy."""
-        return self._values[np.isin(self._columns.status, (PageStatus.NEW, PageStatus.ACTIVE))]
+        return self._competing
+
+    @cached_property
+    def _competing(self) -> FloatArray:
+        return self._values[self._competes]
+
+    @cached_property
+    def _competes(self) -> NDArray[np.bool_]:
+        """Which pages compete for visits."""
+        return np.isin(self._columns.status, (PageStatus.NEW, PageStatus.ACTIVE))
 
     def worth_more_on(self, host: str, value: float) -> int:
         """How many pages of a host compete for visits now and are worth more than a value."""
         columns = self._columns
         if host not in columns.hosts:
             return 0
-        competes = np.isin(columns.status, (PageStatus.NEW, PageStatus.ACTIVE)) & (
-            columns.not_before <= self._now
-        )
+        competes = self._competes & (columns.not_before <= self._now)
         competes &= columns.host == columns.hosts.index(host)
         return int(np.count_nonzero(self._values[competes] > value))
 
     def price_on(self, host: str, visits_per_second: float) -> float:
-        """The price at which so many visits are spent on the copies of a host in the long run."""
+        """The price at which so many visits are spent on copies of a host in the long run (by a sample)."""
         if host not in self._columns.hosts:
             return self._terms.price
         rows = np.flatnonzero(self.has_copy & (self._columns.host == self._columns.hosts.index(host)))
-        least = self._terms.min_interval
-        beliefs = self._long_run_beliefs.at(rows)
-        return price_for_rate(self._model, beliefs, visits_per_second, min_interval=least)
+        some = rows[:: max(1, len(rows) // _SAMPLE)]
+        rate = visits_per_second * len(some) / max(1, len(rows))
+        beliefs, least = self._long_run_beliefs.at(some), self._terms.min_interval
+        return price_for_rate(self._model, beliefs, rate, min_interval=least)
 
     def freshness(self) -> FloatArray:
         """Expected freshness of each page's copy now; 0 where there is none."""

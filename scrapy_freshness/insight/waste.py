@@ -29,31 +29,32 @@ class Waste:
 
     @property
     def parts(self) -> str:
-        """What it consists of.
+        """What it consists of; empty if all of it is the price of looking.
 
         >>> Waste(fetches=686, wasted=486, redirects=336, retries=10).parts
-        '336 followed redirects, 10 tried again, and 140 found nothing new'
+        '336 followed redirects, 10 tried again, and 140 failed or found nothing new'
         """
         told = list(self._told())
         return ", ".join([*told[:-1], f"and {told[-1]}"] if len(told) > 1 else told)
 
     @property
     def parts_in_shares(self) -> str:
-        """What it consists of, in shares of all fetches.
+        """The same in shares of all fetches.
 
         >>> Waste(fetches=1000, wasted=500, redirects=350, retries=0).parts_in_shares
-        '35 % followed redirects, 15 % found nothing new'
+        '35 % followed redirects, 15 % failed or found nothing new'
         """
         return ", ".join(f"{share(each / max(self.fetches, 1))} {what}" for each, what in self._kinds())
 
     @property
     def advice(self) -> str:
-        """What could make it less, in one sentence."""
+        """What could make it less."""
         redirects, retries, _ = self._split
         if redirects >= max(retries, _MUCH * self.wasted):
             return (
                 "Where addresses redirect for good, let the spider yield their targets: exclude the others "
-                "with FRESHNESS_DENY, and forget those that are known: scrapy freshness forget URL."
+                "with FRESHNESS_DENY, and forget those that are known: scrapy freshness forget URL. "
+                "Where they lead nowhere, REDIRECT_MAX_TIMES says after how many fetches that is found."
             )
         if retries >= _MUCH * self.wasted:
             return (
@@ -73,7 +74,10 @@ class Waste:
         return redirects, retries, self.wasted - redirects - retries
 
     def _kinds(self) -> Iterator[tuple[int, str]]:
-        names = "followed redirects", "tried again", "found nothing new"
+        redirects, retries, _ = self._split
+        if not redirects + retries:
+            return iter(())
+        names = "followed redirects", "tried again", "failed or found nothing new"
         return ((each, name) for each, name in zip(self._split, names, strict=True) if each)
 
     def _told(self) -> Iterator[str]:

@@ -183,9 +183,13 @@ class Frontier:
         self._rung = max(price * 0.9, self._floor)
         for part in self._table.slices(_REKEY_SLICE):
             rows = np.arange(part.start, part.stop)
-            times = self._waking_times(rows, now)
+            times, until = self._waking_times(rows, now), self._table.wake[rows]
             held = self._table.resting[rows]
-            self._table.wake[rows] = np.where(held, np.maximum(self._table.wake[rows], times), times)
+            # Who rests wakes once in any case: no waking time is computed again for it before.
+            is_asleep = np.isinf(times) & (self._table.status[rows] <= _ACTIVE)
+            self._table.wake[rows] = np.where(
+                held, np.where(is_asleep, until, np.maximum(until, times)), times
+            )
         self._rekeyed = self._table.size
 
     def _least(self, floor: float) -> float:
@@ -223,7 +227,10 @@ class Frontier:
 
     def _without_faded(self, rows: Rows, has_faded: NDArray[np.bool_], now: float) -> Rows:
         """Send pages back to sleep that are not worth the rung any more; returns the others."""
-        self._table.wake[rows[has_faded]] = self._waking_times(rows[has_faded], now)
+        faded = rows[has_faded]
+        # Who rested, as after a failure, was awake: the rest is over, and ends no sleep.
+        self._table.resting[faded] = self._table.status[faded] > _ACTIVE
+        self._table.wake[faded] = self._waking_times(faded, now)
         return rows[~has_faded]
 
     def _woken(self, now: float, full_hosts: NDArray[np.bool_]) -> Rows:

@@ -104,8 +104,13 @@ class Planner:
 
     @property
     def price(self) -> float:
-        """Mean value of the visits opened lately: what a page must be worth to be next."""
+        """Mean value of the visits opened lately."""
         return self._frontier.price
+
+    @property
+    def going_price(self) -> float:
+        """What a copy must be worth to be visited next, by the visits opened lately."""
+        return self._prices.going
 
     @property
     def open_visits(self) -> list[Visit]:

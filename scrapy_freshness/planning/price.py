@@ -75,6 +75,17 @@ class Prices:
         self._going_price = GoingPrice() if follows_visits else None
         frontier.fetch_price = policy.pacing.floor  # where there is a threshold, it is the price of a fetch
         self._unspent_at = -np.inf  #: when a place of the budget was left last
+        self._of_copies = 0.0  #: mean value of the visits of copies that were chosen lately
+
+    @property
+    def going(self) -> float:
+        """What a visit of a copy had to be worth lately.
+
+        That is the mean of the values that were chosen; where new pages fade, they are left out: copies are
+        visited when they reach the price, first copies may be worth far more from the beginning.
+        """
+        is_mixed = self._table.fades and self._of_copies > 0
+        return self._of_copies if is_mixed else self._frontier.price
 
     def chosen(self, record: PageRecord, value: float) -> None:
         """A visit was chosen: the price follows its value; that of a first copy only if the page fades."""
@@ -85,6 +96,8 @@ class Prices:
             return  # of a first look, nobody knows what it is worth
         if is_first or record.status is PageStatus.ACTIVE:
             self._frontier.chosen(value)
+        if record.status is PageStatus.ACTIVE and record.kind is PageKind.PAGE:
+            self._of_copies += (value - self._of_copies) * (_STEP if self._of_copies else 1.0)
         if self._going_price is not None:
             self._going_price.note(value)
             self._frontier.fetch_price = self._going_price.value

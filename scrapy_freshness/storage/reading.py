@@ -98,9 +98,11 @@ def load_records(connection: Connection, page_ids: Iterable[int]) -> list[PageRe
     return records_from(_select_records(connection, map(int, page_ids)))
 
 
-def load_hosts(connection: Connection) -> list[HostRecord]:
-    """What is kept about every host."""
+def load_hosts(connection: Connection, only: str | None = None) -> list[HostRecord]:
+    """What is kept about every host, or about one."""
     query = select(host.c.name.label("host"), *list(host.c)[2:])
+    if only is not None:
+        query = query.where(host.c.name == host_name(only))
     return [HostRecord(**row) for row in connection.execute(query).mappings()]
 
 

@@ -150,10 +150,10 @@ class Store:
         with self.reading() as connection:
             return reading.load_records(connection, page_ids)
 
-    def load_hosts(self) -> list[HostRecord]:
-        """What is kept about every host."""
+    def load_hosts(self, only: str | None = None) -> list[HostRecord]:
+        """What is kept about every host, or about one."""
         with self.reading() as connection:
-            return reading.load_hosts(connection)
+            return reading.load_hosts(connection, only)
 
     def has_host(self, name: str) -> bool:
         """Whether anything is kept about a host."""

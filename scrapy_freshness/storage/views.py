@@ -82,7 +82,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "freshness": "expected freshness of the copies, 0 to 1, mean by importance",
         "uniform_freshness": "what visiting all pages in turn would give in the long run with as many visits",
         "pages": "pages that had a copy",
-        "price": "mean value of the visits of late: what a visit has to be worth",
+        "price": "value of the visits of late: what a visit has to be worth",
     },
     "v_sources": {
         "page_id": "number of the page",

@@ -1,5 +1,6 @@
 """What is told of pages whose visits fail, of pages that are gone, and of those visited just now."""
 
+import csv
 import re
 from dataclasses import replace
 from html import unescape
@@ -9,6 +10,7 @@ from lively_web import NOW, SPIDER
 from serving import served
 from test_doors import ask
 
+from scrapy_freshness.insight.human import number
 from scrapy_freshness.model import Batch, Outcome, PageRecord, PageStatus, VisitRecord
 from scrapy_freshness.storage.page_reports import find_pages
 from scrapy_freshness.storage.store import Store
@@ -89,6 +91,7 @@ def test_a_page_whose_requests_are_stopped_says_by_whom(lively_url: str) -> None
     assert "Every request was stopped before it was sent: Forbidden by robots.txt." in detail
     assert "The next visit is" not in detail
     assert "new stopped never stopped 60 s ago" in line
+    assert "ignored" not in detail
     assert "another attempt" in line
 
 
@@ -121,6 +124,48 @@ def test_the_list_agrees_with_the_page_whatever_happened_since_it_was_ordered(li
     assert " 1 s ago" in after
 
 
+def test_no_page_ranks_after_the_last_one(lively_url: str) -> None:
+    with served(lively_url) as (address, _):
+        row(address)
+        page_id = save(lively_url, Outcome.UNCHANGED, NOW, **{**COPY, "last_visit_at": NOW})
+        detail = words(ask(address, f"/pages/{page_id}")[2])
+
+    rank = re.search(r"Rank ([\d,]+) of ([\d,]+) pages", detail)
+    assert rank is not None
+    assert int(rank[1]) <= int(rank[2])
+
+
+def test_overview_hosts_and_list_count_the_same_pages(lively_url: str) -> None:
+    with served(lively_url) as (address, _):
+        overview, pages = (words(ask(address, path)[2]) for path in ("/", "/pages"))
+        new = words(ask(address, "/pages?status=new")[2])
+        hosts = ask(address, "/hosts")[2]
+
+    def counted(text: str, what: str) -> int:
+        found = re.search(what, text)
+        assert found is not None, text
+        return int(found[1].replace(",", ""))
+
+    known, never = counted(overview, r"Known pages (\d+)"), counted(overview, r"(\d+) never fetched")
+    assert known == counted(pages, r"of (\d+) pages") - counted(pages, r"(\d+) of them sitemaps")
+    assert never == counted(new, r"of (\d+) pages") - counted(new, r"(\d+) of them sitemaps")
+    cells = [re.findall(r"<td.*?</td>", each, re.DOTALL) for each in hosts.split("<tr>")[2:]]
+    assert known == sum(int(words(each[3]).split()[0].replace(",", "")) for each in cells)
+
+
+def test_a_download_has_the_numbers_of_the_table(lively_url: str) -> None:
+    with served(lively_url) as (address, clock):
+        row(address)
+        save(lively_url, Outcome.UNCHANGED, NOW, http_status=200, **{**COPY, "last_visit_at": NOW})
+        clock.advance(1)
+        query = urlencode({"q": f"^{URL}$", "regex": 1})
+        (page,) = csv.DictReader(ask(address, f"/pages.csv?{query}")[2].splitlines())
+        line = row(address)
+
+    assert f" {number(float(page['value']))} " in line
+    assert float(page["last_visit_at"]) == NOW
+
+
 def test_a_page_that_no_longer_passes_the_filters_is_left_out(lively_url: str) -> None:
     with served(lively_url) as (address, _):
         assert row(address, status="active") != ""
@@ -129,6 +174,8 @@ def test_a_page_that_no_longer_passes_the_filters_is_left_out(lively_url: str) -
 
         assert row(address, status="active") == ""
         assert "1 page left out" in text
+        query = urlencode({"q": f"^{URL}$", "regex": 1, "status": "active"})
+        assert len(ask(address, f"/pages.csv?{query}")[2].splitlines()) == 1
 
 
 def test_the_list_tells_how_old_its_order_is(lively_url: str) -> None:
@@ -161,13 +208,49 @@ def test_what_became_of_a_page_is_in_the_legend(lively_url: str) -> None:
     assert "failed, or a false signal stopped" in text
 
 
+def assumed(address: str) -> int:
+    """How many pages are left out of the chart of change rates."""
+    found = re.search(r"Without ([\d,]+) pages? of which no two", words(ask(address, "/live/charts")[2]))
+    return int(found[1]) if found else 0
+
+
+def test_rates_that_are_only_assumed_are_not_among_those_of_all_pages(lively_url: str) -> None:
+    with served(lively_url) as (address, _):
+        before = assumed(address)
+    save(
+        lively_url, Outcome.FIRST, NOW, **{**COPY, "last_change_at": NOW, "last_visit_at": NOW, "changes": 0}
+    )
+    with served(lively_url) as (address, _):
+        assert assumed(address) == before + 1
+
+
 def test_pages_that_are_due_wait_for_their_hosts_if_these_hold_the_crawl_up(lively_url: str) -> None:
-    with Store.open(lively_url) as crawl, served(lively_url) as (address, _):
+    with Store.open(lively_url) as crawl:
         state = crawl.load_state(SPIDER)
         assert state is not None
         crawl.save(SPIDER, Batch(state=replace(state, budget_per_second=50.0)))
         crawl.lock(SPIDER)
-        text = words(ask(address, "/pages?status=active")[2])
+        with served(lively_url) as (address, _):
+            text = words(ask(address, "/pages?status=active")[2])
 
-    assert "due waits for its host" in text
+    assert "waits for its host" in text
     assert "and its host has room" in text
+
+
+def test_the_list_tells_next_visits_by_the_prices_on_hosts_as_pages_do(lively_url: str) -> None:
+    with Store.open(lively_url) as crawl:
+        state = crawl.load_state(SPIDER)
+        assert state is not None
+        crawl.save(SPIDER, Batch(state=replace(state, budget_per_second=50.0, price=0.001)))
+        crawl.lock(SPIDER)
+        (known,) = find_pages(crawl, busy := "https://news.example/items/24")
+        with served(lively_url) as (address, _):
+            detail = words(ask(address, f"/pages/{known.page_id}")[2])
+            told = re.search(r"Next visit (due|in \S+ \S+)", detail)
+            assert told is not None
+            assert "the price of a visit on its host is 0.001:" not in detail
+            lines = (
+                row(address, q=f"^{busy}$") for _ in range(100)
+            )  # a price that is not known soon is known later
+
+            assert any(f" {told[1]} " in line and told[1] != "due" for line in lines)

@@ -42,6 +42,13 @@ def test_a_text_is_found_in_any_case(urls: list[str], text: str, data: st.DataOb
         assert found.total == len(expected)
 
 
+def test_a_text_beyond_ascii_is_found_in_any_case() -> None:
+    census = census_of(["http://a.example/stra\u00dfe/\u00c4pfel", "http://a.example/kiosk"])
+
+    assert UrlSearch("\u00e4PFEL").mask(census).tolist() == [True, False]
+    assert UrlSearch("KIOSK").mask(census).tolist() == [False, True]
+
+
 PATTERNS = st.sampled_from(["^a", "b$", "a.b", "[^a]", "a|b", r"\.", "^$", "(?i)A"])
 
 
