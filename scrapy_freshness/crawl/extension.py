@@ -11,7 +11,6 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
-from scrapy.utils.asyncio import create_looping_call
 from twisted.internet.defer import Deferred, DeferredList, succeed
 from twisted.python.failure import Failure
 
@@ -24,6 +23,7 @@ from scrapy_freshness.crawl.configured import content_options, new_planner, scor
 from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.crawl.fetches import Fetches
 from scrapy_freshness.crawl.garbage import rare_collection
+from scrapy_freshness.crawl.guarded import guarded, guarded_loop
 from scrapy_freshness.crawl.hub_parts import new_hubs
 from scrapy_freshness.crawl.journal import Journal, Loaded
 from scrapy_freshness.crawl.lessons import Lessons
@@ -137,8 +137,6 @@ class Freshness:
         )
         # One thread: Python runs one at a time, and the crawl is to have its share.
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
-        self._flushing = create_looping_call(self.flush)
-        self._housekeeping = create_looping_call(self._keep_house)
         self._assessing = Assessing(
             self.planner,
             self.journal,
@@ -152,8 +150,24 @@ class Freshness:
         self._repricing = Repricing(
             self.planner,
             clock,
+            crawler.stats,
             longest_seconds=config.reprice_seconds,
             in_background=self.in_background,
+        )
+        #: Writes what was learned since the last flush, and looks for wishes.
+        self._flushing = guarded_loop(
+            crawler.stats,
+            lambda: self.saving.flush(clock.now()),
+            lambda: self._assessing.assess(clock.now()),
+            self.wishes.look,
+        )
+        self._housekeeping = guarded_loop(
+            crawler.stats,
+            lambda: self.journal.note_groups(self.planner.take_groups()),
+            self.searchers.look_for_queries,
+            lambda: self.lessons.ask(clock.now()),
+            lambda: self.visits.fail_lost(clock.now()),
+            self._prune,
         )
         #: Id of an item or request on its way from the callback -> its visit; weak, as others may drop it.
         self.owners: WeakValueDictionary[int, PageVisit] = WeakValueDictionary()
@@ -225,11 +239,9 @@ class Freshness:
             if loop.running:
                 loop.stop()
         self._repricing.close()
-        self.visits.close_waiting()
         now = self.clock.now()
-        for visit in self.planner.open_visits:
-            self.planner.abandon(visit, now)
-            self.crawler.stats.inc_value("freshness/visits/abandoned")
+        guarded(self.crawler.stats, self.visits.close_waiting)
+        guarded(self.crawler.stats, lambda: self._abandon_visits(now))
         closed = self.saving.close(unheard, now)
         self._background.shutdown(wait=False)
         return closed
@@ -237,13 +249,6 @@ class Freshness:
     def in_background(self, work: Callable[[], T]) -> "Deferred[T]":
         """Run what would take long in a thread; the Deferred fires on the reactor's thread."""
         return in_thread(self._background, work)
-
-    def flush(self) -> None:
-        """Begin to write what was learned since the last flush, and to look for wishes."""
-        now = self.clock.now()
-        self.saving.flush(now)
-        self._assessing.assess(now)
-        self.wishes.look()
 
     def item_done(self, item: object, response: Response | None, spider: Spider) -> None:
         """An item has left the pipelines."""
@@ -357,11 +362,12 @@ class Freshness:
         logger.error("The crawl cannot start: %s", failure.getErrorMessage())
         return failure
 
-    def _keep_house(self) -> None:
-        now = self.clock.now()
-        self.journal.note_groups(self.planner.take_groups())
-        self.searchers.look_for_queries()
-        self.lessons.ask(now)
-        self.visits.fail_lost(now)
+    def _abandon_visits(self, now: float) -> None:
+        for visit in self.planner.open_visits:
+            self.planner.abandon(visit, now)
+            self.crawler.stats.inc_value("freshness/visits/abandoned")
+
+    def _prune(self) -> None:
         if self.config.visit_log_seconds:
-            self.journal.prune(now - self.config.visit_log_seconds).addErrback(self.saving.failed)
+            before = self.clock.now() - self.config.visit_log_seconds
+            self.journal.prune(before).addErrback(self.saving.failed)
