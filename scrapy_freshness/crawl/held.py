@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from scrapy import Request
 
 from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
+from scrapy_freshness.crawl.visiting import META_KEY, visit_of
 from scrapy_freshness.planning.hosts import Hosts
 
 #: Requests to hosts that are busy for the moment, at the most; more stay with the plain scheduler.
@@ -53,17 +54,27 @@ class HeldRequests:
         """Remove and return a request whose host is free, None if there is none."""
         for _ in range(len(self._busy)):
             request = self._busy.popleft()
+            if _has_ended(request):
+                continue
             if self.free_at(slot_of(request), now) <= now:
                 return request
             self.add(request, now)
-        for slot, requests in self._aside.items():
-            if self.free_at(slot, now) <= now:
-                if len(requests) == 1:
+        for slot in [slot for slot in self._aside if self.free_at(slot, now) <= now]:
+            requests = self._aside[slot]
+            while requests:
+                request = requests.popleft()
+                if not requests:
                     del self._aside[slot]
-                return requests.popleft()
+                if not _has_ended(request):
+                    return request
         return None
 
     def next_at(self, now: float) -> float:
         """When `take` may return something; inf if nothing is held."""
         slots = {slot_of(request) for request in self._busy}.union(self._aside)
         return min((self.free_at(slot, now) for slot in slots), default=float("inf"))
+
+
+def _has_ended(request: Request) -> bool:
+    """Whether a request belongs to a visit that was closed while it waited."""
+    return META_KEY in request.meta and visit_of(request) is None

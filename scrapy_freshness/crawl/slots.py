@@ -3,6 +3,7 @@
 import math
 import time
 from collections import deque
+from collections.abc import Iterator
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -53,6 +54,13 @@ class DownloadSlots:
         """A request has reached the downloader: what robots.txt says about its server is known."""
         if self._obeys_robots:
             self._met.add(urlparse_cached(request).netloc)
+
+    def in_engine(self) -> Iterator[Request]:
+        """Requests that are downloaded, or whose answers are with the spider, their items in pipelines."""
+        engine = self._crawler.engine
+        yield from engine.downloader.active
+        if engine.scraper.slot is not None:
+            yield from engine.scraper.slot.active
 
     def delay_seconds(self, now: float) -> float:
         """Seconds between two requests to a host at least: the mean of the slots that there are.
