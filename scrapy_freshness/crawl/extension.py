@@ -65,7 +65,7 @@ class Freshness:
         )
         self.planner = new_planner(config, self._upkeep, self.searchers.settle)
         slots = DownloadSlots(crawler)
-        self.errands = Errands(self.planner.finish)
+        self.errands = Errands(self.planner.finish, self.fingerprint)
         self.visits = Visits(crawler, self.planner, clock, self.errands, self.searchers.measure)
         self.listening = Listening(
             crawler,

@@ -17,6 +17,7 @@ JOURNEY = frozenset(
         "freshness_page",
         "freshness_paid",
         "freshness_ping",
+        "freshness_revisit",
         "freshness_visit",
         "redirect_reasons",
         "redirect_times",

@@ -274,6 +274,11 @@ class FreshnessScheduler(BaseScheduler):
         return {page for request in requests if (page := visit_of(request)) is not None}
 
     def _leave_to_plain(self, request: Request) -> bool:
+        if self._freshness.errands.is_of_revisit(request) and not request.dont_filter:
+            if not self._freshness.errands.is_new(request):
+                self._stats.inc_value("dupefilter/filtered")
+                return False
+            request.dont_filter = True  # the filter has seen it, at the first visit as a rule
         is_taken = self._plain.enqueue_request(request)
         if is_taken and not self._crawler.settings["JOBDIR"]:  # else it outlives the process
             self._freshness.errands.began(request)

@@ -91,6 +91,11 @@ class PageVisit:
         return self.visit.previous_visit_at
 
     @property
+    def revisit_at(self) -> float | None:
+        """When the visit began, None if it is the first."""
+        return None if self.previous_visit_at is None else self.visit.opened_at
+
+    @property
     def is_open(self) -> bool:
         return self.visit.is_open
 
