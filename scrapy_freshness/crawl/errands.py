@@ -3,8 +3,8 @@
 They end with the process. So the page must be shown to the spider again if they have not been sent by then:
 unchanged, it would never lead to them again.
 
-Scrapy's filter would let each of them pass once in the life of a crawl. What can be no page itself passes once
-at each revisit, so that all that is built from it is as fresh as the page.
+Scrapy's filter would let each of them pass once in the life of a crawl. What can be no page itself passes
+once at each revisit, so that all that is built from it is as fresh as the page.
 """
 
 from collections import Counter

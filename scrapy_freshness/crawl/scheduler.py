@@ -226,6 +226,7 @@ class FreshnessScheduler(BaseScheduler):
         page = PageVisit(visit, slot_of(request), has_own_slot="download_slot" in request.meta)
         self._freshness.visits.opened(page)
         request.meta[META_KEY] = page
+        request.meta["dont_cache"] = True  # Scrapy's cache would tell for ever that nothing has changed
         request.errback = partial(self._download_failed, page, request.errback)
         return request
 
