@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -11,7 +11,7 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
-from twisted.internet.defer import Deferred, DeferredList, succeed
+from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
 from twisted.python.failure import Failure
 
 from scrapy_freshness.clock import Clock, SystemClock
@@ -183,14 +183,8 @@ class Freshness:
             logger.warning("%s is not a setting of scrapy-freshness; see `scrapy freshness settings`", name)
         try:
             extension = cls(crawler, config, SystemClock())
+            extension.check()
         except FreshnessError as error:
-            logger.error("The crawl cannot start: %s", error)
-            raise error.with_traceback(None) from None
-        try:
-            extension.listen()
-            extension.journal.open()
-        except FreshnessError as error:
-            extension.stop_listening()
             logger.error("The crawl cannot start: %s", error)
             raise error.with_traceback(None) from None  # Scrapy prints what it gets, and that line says all
         connect = crawler.signals.connect
@@ -211,21 +205,20 @@ class Freshness:
             )
         return extension
 
-    def listen(self) -> None:
-        """Take the ports that others talk to; raises ConfigError if one cannot be had."""
-        for endpoint in (self.pings, self._metrics):
-            if endpoint is not None:
-                endpoint.listen()
+    def check(self) -> None:
+        """See that database and ports can be had; raises FreshnessError if not.
 
-    def stop_listening(self) -> "Deferred[Any]":
-        """Give the ports back; fires when they are free."""
-        closing = [endpoint.close() for endpoint in (self.pings, self._metrics) if endpoint is not None]
-        return DeferredList(closing) if closing else succeed(None)
+        They are taken by `open`: should another component refuse to be built, Scrapy tells nobody to close.
+        """
+        for endpoint in self._endpoints:
+            endpoint.check()
+        self.journal.check()
 
     def open(self) -> "Deferred[None]":
-        """Take over what is known from the database; called by the scheduler."""
-        loaded = self.journal.load(self._take_over, self.clock.now())
-        return loaded.addCallbacks(self._opened, self._not_opened)
+        """Take the ports, and over what is known from the database; called by the scheduler."""
+        opened = maybeDeferred(self._listen)
+        opened.addCallback(lambda _: self.journal.open(self._take_over, self.clock.now()))
+        return opened.addCallbacks(self._opened, self._not_opened)
 
     def close(self) -> "Deferred[None]":
         """Write everything and close the database; called by the scheduler."""
@@ -234,7 +227,7 @@ class Freshness:
         self.hubs.close()
         self.searchers.close()
         self.vitals.is_open = False
-        unheard = self.stop_listening()
+        unheard = DeferredList([endpoint.close() for endpoint in self._endpoints])
         for loop in (self._flushing, self._housekeeping):
             if loop.running:
                 loop.stop()
@@ -282,6 +275,14 @@ class Freshness:
         """64 bits of Scrapy's fingerprint of a request, by which pages are known."""
         digest = self.crawler.request_fingerprinter.fingerprint(request)
         return int.from_bytes(digest[:8], "big", signed=True)
+
+    @property
+    def _endpoints(self) -> list[Pings | Metrics]:
+        return [endpoint for endpoint in (self.pings, self._metrics) if endpoint is not None]
+
+    def _listen(self) -> None:
+        for endpoint in self._endpoints:
+            endpoint.listen()
 
     def _new_pings(self) -> Pings:
         pings = Pings(

@@ -95,18 +95,15 @@ class Journal:
         """The database, for reading from another thread; StorageError if it is not open."""
         return self._opened_store()
 
-    def open(self) -> None:
-        """Open, migrate and lock the database; blocks, so it is called before the crawl begins."""
-        try:
-            self._thread.submit(self._open).result()
-        except BaseException:
-            self._thread.shutdown()
-            raise
+    def check(self) -> None:
+        """See that the database can be had, and migrate it; raises StorageError. Blocks for a moment."""
+        with Store.open(self._url) as store:
+            store.lock(self._spider)
 
-    def load(self, take_over: Callable[[Loaded], None], now: float) -> Deferred[Loaded]:
-        """Read what is known and let *take_over* digest it, both on the database's thread: it may be much."""
+    def open(self, take_over: Callable[[Loaded], None], now: float) -> Deferred[Loaded]:
+        """Lock the database, read what is known, let *take_over* digest it; on its thread: it may be much."""
         self.written_at = now
-        return in_thread(self._thread, self._load, take_over, now)
+        return in_thread(self._thread, self._open, take_over, now)
 
     def note(
         self, pages: Iterable[PageRecord], visits: Iterable[VisitRecord], hosts: Iterable[HostRecord]
@@ -299,7 +296,7 @@ class Journal:
 
     # What follows runs on the database's thread.
 
-    def _open(self) -> None:
+    def _open(self, take_over: Callable[[Loaded], None], now: float) -> Loaded:
         store = Store.open(self._url)
         try:
             store.lock(self._spider)
@@ -307,9 +304,6 @@ class Journal:
             store.close()
             raise
         self._store = store
-
-    def _load(self, take_over: Callable[[Loaded], None], now: float) -> Loaded:
-        store = self._opened_store()
         self._forget([wish for wish in self._read_wishes() if wish.kind is WishKind.FORGET], now)
         query_version = store.query_version()  # before they are read: what comes meanwhile is noticed later
         queries = store.load_queries()

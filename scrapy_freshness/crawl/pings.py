@@ -97,6 +97,10 @@ class Pings:
         self._server = PingServer(self._desk, most_bytes=MOST_BYTES, timeout_seconds=timeout)
         self._keeping_up = guarded_loop(crawler.stats, self._keep_up)
 
+    def check(self) -> None:
+        """See that the port can be had; raises ConfigError if not."""
+        self._server.check(*self._address)
+
     def listen(self) -> None:
         """Take the port; raises ConfigError if it cannot be had."""
         address = self._server.listen(*self._address)
