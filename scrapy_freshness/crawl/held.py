@@ -11,13 +11,15 @@ from scrapy_freshness.planning.hosts import Hosts
 
 #: Requests to hosts that are busy for the moment, at the most; more stay with the plain scheduler.
 _MAX_BUSY = 64
+#: Requests to hosts in their back-off, at the most: some 3 kB of memory each. More stay there, too.
+_MAX_ASIDE = 10_000
 
 
 class HeldRequests:
     """Serves requests in the order in which they came, as far as their hosts are free.
 
-    A host may be in its back-off for an hour, so its requests are set aside, however many the plain
-    scheduler has, and those of other hosts pass them.
+    A host may be in its back-off for an hour, so its requests are set aside, and those of other hosts pass
+    them: as long as there are not so many that they are better left on the disk.
     """
 
     def __init__(self, slots: DownloadSlots, hosts: Hosts) -> None:
@@ -25,9 +27,10 @@ class HeldRequests:
         self._hosts = hosts
         self._busy: deque[Request] = deque()
         self._aside: dict[str, deque[Request]] = {}  #: by slot
+        self._n_aside = 0
 
     def __len__(self) -> int:
-        return len(self._busy) + sum(map(len, self._aside.values()))
+        return len(self._busy) + self._n_aside
 
     def __iter__(self) -> Iterator[Request]:
         yield from self._busy
@@ -37,7 +40,7 @@ class HeldRequests:
     @property
     def has_room(self) -> bool:
         """Whether more untracked requests may be added."""
-        return len(self._busy) < _MAX_BUSY
+        return len(self._busy) < _MAX_BUSY and self._n_aside < _MAX_ASIDE
 
     def free_at(self, slot: str, now: float) -> float:
         """When the next request to a slot may start; *now* or earlier means at once."""
@@ -47,6 +50,7 @@ class HeldRequests:
         slot = slot_of(request)
         if self._hosts.blocked_until(slot) > now:
             self._aside.setdefault(slot, deque()).append(request)
+            self._n_aside += 1
         else:
             self._busy.append(request)
 
@@ -63,6 +67,7 @@ class HeldRequests:
             requests = self._aside[slot]
             while requests:
                 request = requests.popleft()
+                self._n_aside -= 1
                 if not requests:
                     del self._aside[slot]
                 if not _has_ended(request):
