@@ -40,15 +40,18 @@ class DownloadSlots:
         self._met: set[str] = set()  #: servers (host and port) that a request has reached
 
     def sent(self, slot: str, request: Request, now: float) -> None:
-        """A request was handed to the engine."""
+        """A request was handed to the engine; by the time it is known again, if only a copy of it arrives."""
         self._coming.setdefault(slot, deque()).append((now, request))
 
-    def arrived(self, slot: str) -> None:
+    def arrived(self, slot: str, sent_at: float) -> None:
         """A request reached its slot, or ended on the way."""
-        if coming := self._coming.get(slot):
-            coming.popleft()
-            if not coming:
-                del self._coming[slot]
+        coming = self._coming.get(slot, ())
+        for place, (each_sent_at, _) in enumerate(coming):
+            if each_sent_at == sent_at:
+                del self._coming[slot][place]
+                break
+        if not coming:
+            self._coming.pop(slot, None)
 
     def reached(self, request: Request) -> None:
         """A request has reached the downloader: what robots.txt says about its server is known."""
