@@ -1,5 +1,6 @@
 """Databases for tests: each test that asks for `database_url` or `store` runs on SQLite and on PostgreSQL."""
 
+import logging
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,6 +61,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.name in _NOT_MEASURED:
             item.add_marker("no_cover")
+
+
+class _Messages(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
+
+
+@pytest.fixture(autouse=True)
+def not_learned() -> Iterator[list[str]]:
+    """Complaints of planners that went on without a lesson; a test that expects some has to clear them."""
+    heard, logger = _Messages(), logging.getLogger("scrapy_freshness.planning.visited")
+    logger.addHandler(heard)
+    yield heard.messages
+    logger.removeHandler(heard)
+    assert heard.messages == []
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -11,8 +11,7 @@ from scrapy import Request, Spider, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
-from scrapy.utils.asyncio import create_looping_call
-from twisted.internet.defer import Deferred, DeferredList, succeed
+from twisted.internet.defer import Deferred, DeferredList, maybeDeferred
 from twisted.python.failure import Failure
 
 from scrapy_freshness.clock import Clock, SystemClock
@@ -24,6 +23,7 @@ from scrapy_freshness.crawl.configured import content_options, new_planner, scor
 from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.crawl.fetches import Fetches
 from scrapy_freshness.crawl.garbage import rare_collection
+from scrapy_freshness.crawl.guarded import guarded, guarded_loop
 from scrapy_freshness.crawl.hub_parts import new_hubs
 from scrapy_freshness.crawl.journal import Journal, Loaded
 from scrapy_freshness.crawl.lessons import Lessons
@@ -65,7 +65,7 @@ class Freshness:
         )
         self.planner = new_planner(config, self._upkeep, self.searchers.settle)
         slots = DownloadSlots(crawler)
-        self.errands = Errands(self.planner.finish)
+        self.errands = Errands(self.planner.finish, self.fingerprint)
         self.visits = Visits(crawler, self.planner, clock, self.errands, self.searchers.measure)
         self.listening = Listening(
             crawler,
@@ -137,8 +137,6 @@ class Freshness:
         )
         # One thread: Python runs one at a time, and the crawl is to have its share.
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
-        self._flushing = create_looping_call(self.flush)
-        self._housekeeping = create_looping_call(self._keep_house)
         self._assessing = Assessing(
             self.planner,
             self.journal,
@@ -152,8 +150,24 @@ class Freshness:
         self._repricing = Repricing(
             self.planner,
             clock,
+            crawler.stats,
             longest_seconds=config.reprice_seconds,
             in_background=self.in_background,
+        )
+        #: Writes what was learned since the last flush, and looks for wishes.
+        self._flushing = guarded_loop(
+            crawler.stats,
+            lambda: self.saving.flush(clock.now()),
+            lambda: self._assessing.assess(clock.now()),
+            self.wishes.look,
+        )
+        self._housekeeping = guarded_loop(
+            crawler.stats,
+            lambda: self.journal.note_groups(self.planner.take_groups()),
+            self.searchers.look_for_queries,
+            lambda: self.lessons.ask(clock.now()),
+            lambda: self.visits.fail_lost(clock.now()),
+            self._prune,
         )
         #: Id of an item or request on its way from the callback -> its visit; weak, as others may drop it.
         self.owners: WeakValueDictionary[int, PageVisit] = WeakValueDictionary()
@@ -169,14 +183,8 @@ class Freshness:
             logger.warning("%s is not a setting of scrapy-freshness; see `scrapy freshness settings`", name)
         try:
             extension = cls(crawler, config, SystemClock())
+            extension.check()
         except FreshnessError as error:
-            logger.error("The crawl cannot start: %s", error)
-            raise error.with_traceback(None) from None
-        try:
-            extension.listen()
-            extension.journal.open()
-        except FreshnessError as error:
-            extension.stop_listening()
             logger.error("The crawl cannot start: %s", error)
             raise error.with_traceback(None) from None  # Scrapy prints what it gets, and that line says all
         connect = crawler.signals.connect
@@ -197,21 +205,20 @@ class Freshness:
             )
         return extension
 
-    def listen(self) -> None:
-        """Take the ports that others talk to; raises ConfigError if one cannot be had."""
-        for endpoint in (self.pings, self._metrics):
-            if endpoint is not None:
-                endpoint.listen()
+    def check(self) -> None:
+        """See that database and ports can be had; raises FreshnessError if not.
 
-    def stop_listening(self) -> "Deferred[Any]":
-        """Give the ports back; fires when they are free."""
-        closing = [endpoint.close() for endpoint in (self.pings, self._metrics) if endpoint is not None]
-        return DeferredList(closing) if closing else succeed(None)
+        They are taken by `open`: should another component refuse to be built, Scrapy tells nobody to close.
+        """
+        for endpoint in self._endpoints:
+            endpoint.check()
+        self.journal.check()
 
     def open(self) -> "Deferred[None]":
-        """Take over what is known from the database; called by the scheduler."""
-        loaded = self.journal.load(self._take_over, self.clock.now())
-        return loaded.addCallbacks(self._opened, self._not_opened)
+        """Take the ports, and over what is known from the database; called by the scheduler."""
+        opened = maybeDeferred(self._listen)
+        opened.addCallback(lambda _: self.journal.open(self._take_over, self.clock.now()))
+        return opened.addCallbacks(self._opened, self._not_opened)
 
     def close(self) -> "Deferred[None]":
         """Write everything and close the database; called by the scheduler."""
@@ -220,16 +227,14 @@ class Freshness:
         self.hubs.close()
         self.searchers.close()
         self.vitals.is_open = False
-        unheard = self.stop_listening()
+        unheard = DeferredList([endpoint.close() for endpoint in self._endpoints])
         for loop in (self._flushing, self._housekeeping):
             if loop.running:
                 loop.stop()
         self._repricing.close()
-        self.visits.close_waiting()
         now = self.clock.now()
-        for visit in self.planner.open_visits:
-            self.planner.abandon(visit, now)
-            self.crawler.stats.inc_value("freshness/visits/abandoned")
+        guarded(self.crawler.stats, self.visits.close_waiting)
+        guarded(self.crawler.stats, lambda: self._abandon_visits(now))
         closed = self.saving.close(unheard, now)
         self._background.shutdown(wait=False)
         return closed
@@ -237,13 +242,6 @@ class Freshness:
     def in_background(self, work: Callable[[], T]) -> "Deferred[T]":
         """Run what would take long in a thread; the Deferred fires on the reactor's thread."""
         return in_thread(self._background, work)
-
-    def flush(self) -> None:
-        """Begin to write what was learned since the last flush, and to look for wishes."""
-        now = self.clock.now()
-        self.saving.flush(now)
-        self._assessing.assess(now)
-        self.wishes.look()
 
     def item_done(self, item: object, response: Response | None, spider: Spider) -> None:
         """An item has left the pipelines."""
@@ -277,6 +275,14 @@ class Freshness:
         """64 bits of Scrapy's fingerprint of a request, by which pages are known."""
         digest = self.crawler.request_fingerprinter.fingerprint(request)
         return int.from_bytes(digest[:8], "big", signed=True)
+
+    @property
+    def _endpoints(self) -> list[Pings | Metrics]:
+        return [endpoint for endpoint in (self.pings, self._metrics) if endpoint is not None]
+
+    def _listen(self) -> None:
+        for endpoint in self._endpoints:
+            endpoint.listen()
 
     def _new_pings(self) -> Pings:
         pings = Pings(
@@ -357,11 +363,12 @@ class Freshness:
         logger.error("The crawl cannot start: %s", failure.getErrorMessage())
         return failure
 
-    def _keep_house(self) -> None:
-        now = self.clock.now()
-        self.journal.note_groups(self.planner.take_groups())
-        self.searchers.look_for_queries()
-        self.lessons.ask(now)
-        self.visits.fail_lost(now)
+    def _abandon_visits(self, now: float) -> None:
+        for visit in self.planner.open_visits:
+            self.planner.abandon(visit, now)
+            self.crawler.stats.inc_value("freshness/visits/abandoned")
+
+    def _prune(self) -> None:
         if self.config.visit_log_seconds:
-            self.journal.prune(now - self.config.visit_log_seconds).addErrback(self.saving.failed)
+            before = self.clock.now() - self.config.visit_log_seconds
+            self.journal.prune(before).addErrback(self.saving.failed)

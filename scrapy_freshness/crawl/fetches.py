@@ -58,9 +58,10 @@ class Fetches:
 
     def take_back(self, request: Request) -> None:
         """A request ended before it reached the downloader: its place in the budget is free again."""
-        if request.meta.pop(PAID_KEY, None) is not None:
+        paid_at = request.meta.pop(PAID_KEY, None)
+        if paid_at is not None:
             page = request.meta.get(META_KEY)
-            self.slots.arrived(page.slot if isinstance(page, PageVisit) else slot_of(request))
+            self.slots.arrived(page.slot if isinstance(page, PageVisit) else slot_of(request), paid_at)
             self.rate.give_back()
             self._errands.ended(request)
 
@@ -70,7 +71,7 @@ class Fetches:
         page = visit_under_way(request)
         paid_at = request.meta.pop(PAID_KEY, None)
         if paid_at is not None:
-            self.slots.arrived(slot_of(request) if page is None else page.slot)
+            self.slots.arrived(slot_of(request) if page is None else page.slot, paid_at)
             self.slots.reached(request)
             self._errands.ended(request)
         if paid_at is None or now - paid_at > _PLACE_SECONDS:

@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from scrapy import Request
 
 from scrapy_freshness.crawl.slots import DownloadSlots, slot_of
+from scrapy_freshness.crawl.visiting import META_KEY, visit_of
 from scrapy_freshness.planning.hosts import Hosts
 
 #: Requests to hosts that are busy for the moment, at the most; more stay with the plain scheduler.
 _MAX_BUSY = 64
+#: Requests to hosts in their back-off, at the most: some 3 kB of memory each. More stay there, too.
+_MAX_ASIDE = 10_000
 
 
 class HeldRequests:
     """Serves requests in the order in which they came, as far as their hosts are free.
 
-    A host may be in its back-off for an hour, so its requests are set aside, however many the plain
-    scheduler has, and those of other hosts pass them.
+    A host may be in its back-off for an hour, so its requests are set aside, and those of other hosts pass
+    them: as long as there are not so many that they are better left on the disk.
     """
 
     def __init__(self, slots: DownloadSlots, hosts: Hosts) -> None:
@@ -24,9 +27,10 @@ class HeldRequests:
         self._hosts = hosts
         self._busy: deque[Request] = deque()
         self._aside: dict[str, deque[Request]] = {}  #: by slot
+        self._n_aside = 0
 
     def __len__(self) -> int:
-        return len(self._busy) + sum(map(len, self._aside.values()))
+        return len(self._busy) + self._n_aside
 
     def __iter__(self) -> Iterator[Request]:
         yield from self._busy
@@ -36,7 +40,7 @@ class HeldRequests:
     @property
     def has_room(self) -> bool:
         """Whether more untracked requests may be added."""
-        return len(self._busy) < _MAX_BUSY
+        return len(self._busy) < _MAX_BUSY and self._n_aside < _MAX_ASIDE
 
     def free_at(self, slot: str, now: float) -> float:
         """When the next request to a slot may start; *now* or earlier means at once."""
@@ -46,6 +50,7 @@ class HeldRequests:
         slot = slot_of(request)
         if self._hosts.blocked_until(slot) > now:
             self._aside.setdefault(slot, deque()).append(request)
+            self._n_aside += 1
         else:
             self._busy.append(request)
 
@@ -53,17 +58,28 @@ class HeldRequests:
         """Remove and return a request whose host is free, None if there is none."""
         for _ in range(len(self._busy)):
             request = self._busy.popleft()
+            if _has_ended(request):
+                continue
             if self.free_at(slot_of(request), now) <= now:
                 return request
             self.add(request, now)
-        for slot, requests in self._aside.items():
-            if self.free_at(slot, now) <= now:
-                if len(requests) == 1:
+        for slot in [slot for slot in self._aside if self.free_at(slot, now) <= now]:
+            requests = self._aside[slot]
+            while requests:
+                request = requests.popleft()
+                self._n_aside -= 1
+                if not requests:
                     del self._aside[slot]
-                return requests.popleft()
+                if not _has_ended(request):
+                    return request
         return None
 
     def next_at(self, now: float) -> float:
         """When `take` may return something; inf if nothing is held."""
         slots = {slot_of(request) for request in self._busy}.union(self._aside)
         return min((self.free_at(slot, now) for slot in slots), default=float("inf"))
+
+
+def _has_ended(request: Request) -> bool:
+    """Whether a request belongs to a visit that was closed while it waited."""
+    return META_KEY in request.meta and visit_of(request) is None

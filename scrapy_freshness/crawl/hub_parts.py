@@ -65,6 +65,7 @@ def new_hubs(
         planner,
         visits,
         clock,
+        crawler.stats,
         known,
         SeenOnHosts(read_links),
         search,

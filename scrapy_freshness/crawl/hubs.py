@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 from scrapy.http import HtmlResponse, Response
-from scrapy.utils.asyncio import create_looping_call
+from scrapy.statscollectors import StatsCollector
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -19,6 +19,7 @@ from twisted.python.failure import Failure
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.announcing import next_turn
+from scrapy_freshness.crawl.guarded import guarded_loop
 from scrapy_freshness.crawl.http import header_text
 from scrapy_freshness.crawl.hub_search import HubSearch
 from scrapy_freshness.crawl.journal import Journal, Loaded
@@ -61,6 +62,7 @@ class Hubs:
         planner: Planner,
         visits: Visits,
         clock: Clock,
+        stats: StatsCollector,
         known: KnownHubs,
         seen: SeenOnHosts,
         search: HubSearch,
@@ -86,7 +88,7 @@ class Hubs:
         self._new_links = new_links
         self._in_background = in_background
         self._young = YoungLinks()
-        self._looking = create_looping_call(self._look_around)
+        self._looking = guarded_loop(stats, self._look_around)
         self._is_closed = False
 
     def know(self, loaded: Loaded) -> None:

@@ -83,6 +83,7 @@ class Journal:
         self._writes = 0  #: under way
         self._dropped: set[int] = set()  #: ids of pages that nothing is written about any more
         self._closing: Deferred[None] | None = None  #: fires when no write is under way any more
+        self.written_at: float | None = None  #: what was noted until then is in the database
         self.failing_since: float | None = None  #: time of the first of the failed flushes in a row
 
     @property
@@ -94,17 +95,15 @@ class Journal:
         """The database, for reading from another thread; StorageError if it is not open."""
         return self._opened_store()
 
-    def open(self) -> None:
-        """Open, migrate and lock the database; blocks, so it is called before the crawl begins."""
-        try:
-            self._thread.submit(self._open).result()
-        except BaseException:
-            self._thread.shutdown()
-            raise
+    def check(self) -> None:
+        """See that the database can be had, and migrate it; raises StorageError. Blocks for a moment."""
+        with Store.open(self._url) as store:
+            store.lock(self._spider)
 
-    def load(self, take_over: Callable[[Loaded], None], now: float) -> Deferred[Loaded]:
-        """Read what is known and let *take_over* digest it, both on the database's thread: it may be much."""
-        return in_thread(self._thread, self._load, take_over, now)
+    def open(self, take_over: Callable[[Loaded], None], now: float) -> Deferred[Loaded]:
+        """Lock the database, read what is known, let *take_over* digest it; on its thread: it may be much."""
+        self.written_at = now
+        return in_thread(self._thread, self._open, take_over, now)
 
     def note(
         self, pages: Iterable[PageRecord], visits: Iterable[VisitRecord], hosts: Iterable[HostRecord]
@@ -169,7 +168,7 @@ class Journal:
         self._unsaved.links[page_id] = self._unsaved.links.get(page_id, 0) + 1
 
     def remember(self, record: PageRecord) -> None:
-        """Keep a record in memory, in place of the one that was used longest ago."""
+        """Keep a record in memory, in place of the one that was handed in longest ago."""
         self._cache.pop(record.page_id, None)
         self._cache[record.page_id] = record
         if len(self._cache) > self._cache_pages:
@@ -201,14 +200,17 @@ class Journal:
 
     def flush(self, state: CrawlState, now: float) -> Deferred[None] | None:
         """Write what is noted; None if there is nothing or a flush is under way."""
-        if self._saving or not self._unsaved:
+        if self._saving:
+            return None
+        if not self._unsaved:
+            self.written_at = now
             return None
         self._saving = True
         self._writes += 1
         batch = self._take()
         batch.state = state
         done: Deferred[None] = in_thread(self._thread, self._save, batch)
-        done.addCallbacks(self._saved, self._failed, errbackArgs=(batch, now))
+        done.addCallbacks(self._saved, self._failed, callbackArgs=(now,), errbackArgs=(batch, now))
         return done.addBoth(self._write_ended)
 
     def close(self, state: CrawlState | None, now: float) -> Deferred[None]:
@@ -264,8 +266,9 @@ class Journal:
     def _without_dropped(self, records: list[OfPage]) -> list[OfPage]:
         return [record for record in records if record.page_id not in self._dropped]
 
-    def _saved(self, _: None) -> None:
+    def _saved(self, _: None, now: float) -> None:
         self._saving = False
+        self.written_at = now
         self.failing_since = None
 
     def _failed(self, failure: Failure, batch: Batch, now: float) -> Failure:
@@ -301,7 +304,7 @@ class Journal:
 
     # What follows runs on the database's thread.
 
-    def _open(self) -> None:
+    def _open(self, take_over: Callable[[Loaded], None], now: float) -> Loaded:
         store = Store.open(self._url)
         try:
             store.lock(self._spider)
@@ -309,9 +312,6 @@ class Journal:
             store.close()
             raise
         self._store = store
-
-    def _load(self, take_over: Callable[[Loaded], None], now: float) -> Loaded:
-        store = self._opened_store()
         self._forget([wish for wish in self._read_wishes() if wish.kind is WishKind.FORGET], now)
         query_version = store.query_version()  # before they are read: what comes meanwhile is noticed later
         queries = store.load_queries()

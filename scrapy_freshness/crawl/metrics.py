@@ -88,6 +88,10 @@ class Metrics:
             desk, most_bytes=_MOST_BYTES, timeout_seconds=_TIMEOUT_SECONDS, setting=_SETTING
         )
 
+    def check(self) -> None:
+        """See that the port can be had; raises ConfigError if not."""
+        self._server.check(*self._address)
+
     def listen(self) -> None:
         """Take the port; raises ConfigError if it cannot be had."""
         address = self._server.listen(*self._address)

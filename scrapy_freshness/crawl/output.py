@@ -11,7 +11,7 @@ from scrapy.http import Response
 from scrapy.utils.asyncio import call_later
 
 from scrapy_freshness.content.measure import measure_fragments
-from scrapy_freshness.crawl.errands import PAGE_KEY, yielded
+from scrapy_freshness.crawl.errands import PAGE_KEY, REVISIT_KEY, yielded
 from scrapy_freshness.crawl.extension import Freshness
 from scrapy_freshness.crawl.visiting import PageVisit, visit_of
 from scrapy_freshness.model import Outcome
@@ -45,7 +45,7 @@ class FreshnessSpiderMiddleware:
         page = visit_of(response.request)
         if page is None:
             for each in result:
-                yield yielded(each, _page_behind(response))
+                yield yielded(each, *_page_behind(response))
             return
         held: list[Any] = []
         try:
@@ -63,7 +63,7 @@ class FreshnessSpiderMiddleware:
         page = visit_of(response.request)
         if page is None:
             async for each in result:
-                yield yielded(each, _page_behind(response))
+                yield yielded(each, *_page_behind(response))
             return
         held: list[Any] = []
         try:
@@ -89,7 +89,7 @@ class FreshnessSpiderMiddleware:
         if isinstance(each, Request):
             page.coming.add(each)
             self._freshness.owners[id(each)] = page
-            yield yielded(each, page.visit.record.page_id)
+            yield yielded(each, page.visit.record.page_id, page.revisit_at)
         elif each is None:
             yield None
         elif self._fields:
@@ -135,6 +135,7 @@ class FreshnessSpiderMiddleware:
         self._freshness.visits.judge_audit(page, changed=changed)
 
 
-def _page_behind(response: Response) -> int | None:
-    """Id of the page from which the spider came to ask for an untracked answer."""
-    return response.request.meta.get(PAGE_KEY) if response.request is not None else None
+def _page_behind(response: Response) -> tuple[int | None, float | None]:
+    """Id and revisit of the page from which the spider came to ask for an untracked answer."""
+    meta = response.request.meta if response.request is not None else {}
+    return meta.get(PAGE_KEY), meta.get(REVISIT_KEY)

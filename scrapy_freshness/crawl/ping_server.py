@@ -5,6 +5,8 @@ stay in memory, so there is a limit for each and for all that are being received
 arrive in time is cut off, however it drips.
 """
 
+import os
+import socket
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -87,25 +89,38 @@ class PingServer(protocol.Factory):
         self._channels: set[_Channel] = set()
         self._connections: Counter[str] = Counter()  #: by sender
 
-    def listen(self, host: str, port: int) -> str:
-        """Begin to take connections; returns the address, and raises ConfigError if it cannot be had."""
+    def check(self, host: str, port: int) -> None:
+        """See that an address can be had at this moment; raises ConfigError if not."""
         if "twisted.internet.reactor" not in sys.modules:
             raise ConfigError(
                 f"{self._setting} cannot be {host}:{port} without reactor: see TWISTED_REACTOR_ENABLED"
             )
+        try:
+            with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+                if os.name == "posix":  # as Twisted does it
+                    probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind((host, port))
+                probe.listen()
+        except OSError as error:
+            raise self._refused(host, port, error) from None
+
+    def listen(self, host: str, port: int) -> str:
+        """Begin to take connections; returns the address, and raises ConfigError if it cannot be had."""
         from twisted.internet import reactor  # installed by Scrapy at run time, so never imported earlier
 
         listen: Any = reactor.listenTCP
         try:
             self._port = listen(port, self, interface=host)
         except (CannotListenError, OSError) as error:
-            reason = getattr(error, "socketError", error)
-            raise ConfigError(
-                f"{self._setting} cannot be {host}:{port}: {reason}; choose another port, or end the "
-                "program that has it"
-            ) from None
+            raise self._refused(host, port, getattr(error, "socketError", error)) from None
         address = self._port.getHost()
         return f"[{address.host}]:{address.port}" if ":" in address.host else f"{address.host}:{address.port}"
+
+    def _refused(self, host: str, port: int, reason: object) -> ConfigError:
+        return ConfigError(
+            f"{self._setting} cannot be {host}:{port}: {reason}; choose another port, or end the "
+            "program that has it"
+        )
 
     def close(self) -> "Deferred[object]":
         """Take no more connections and cut those there are; fires when the port is free."""

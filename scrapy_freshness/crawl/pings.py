@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.http import HtmlResponse, Response, TextResponse
-from scrapy.utils.asyncio import create_looping_call
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
@@ -16,6 +15,7 @@ from scrapy_freshness.clock import Clock
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl import signals
 from scrapy_freshness.crawl.announcing import Announced
+from scrapy_freshness.crawl.guarded import guarded_loop
 from scrapy_freshness.crawl.known_hosts import KnownHosts
 from scrapy_freshness.crawl.ping_contract import Push, TakesAnnouncements
 from scrapy_freshness.crawl.ping_desk import WEBSUB, PingDesk
@@ -95,7 +95,11 @@ class Pings:
         )
         timeout = config.ping_timeout_seconds
         self._server = PingServer(self._desk, most_bytes=MOST_BYTES, timeout_seconds=timeout)
-        self._keeping_up = create_looping_call(self._keep_up)
+        self._keeping_up = guarded_loop(crawler.stats, self._keep_up)
+
+    def check(self) -> None:
+        """See that the port can be had; raises ConfigError if not."""
+        self._server.check(*self._address)
 
     def listen(self) -> None:
         """Take the port; raises ConfigError if it cannot be had."""

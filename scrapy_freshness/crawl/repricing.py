@@ -3,11 +3,12 @@
 import logging
 from collections.abc import Callable
 
-from scrapy.utils.asyncio import create_looping_call
+from scrapy.statscollectors import StatsCollector
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_freshness.clock import Clock
+from scrapy_freshness.crawl.guarded import guarded_loop
 from scrapy_freshness.planning.pauses import doubled
 from scrapy_freshness.planning.planner import Planner
 
@@ -30,6 +31,7 @@ class Repricing:
         self,
         planner: Planner,
         clock: Clock,
+        stats: StatsCollector,
         *,
         longest_seconds: float,
         in_background: "Callable[[Callable[[], float]], Deferred[float]]",
@@ -38,7 +40,7 @@ class Repricing:
         self._clock = clock
         self._longest_seconds = longest_seconds
         self._in_background = in_background
-        self._loop = create_looping_call(self._reprice)
+        self._loop = guarded_loop(stats, self._reprice)
         self._repriced, self._reprice_at = 0, 0.0  #: how often so far, and when again
 
     def open(self) -> None:

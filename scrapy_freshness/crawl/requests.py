@@ -13,10 +13,12 @@ from scrapy.utils.request import request_from_dict
 #: Keys of request.meta that belong to one journey through Scrapy, not to the request.
 JOURNEY = frozenset(
     {
+        "dont_cache",
         "download_latency",
         "freshness_page",
         "freshness_paid",
         "freshness_ping",
+        "freshness_revisit",
         "freshness_visit",
         "redirect_reasons",
         "redirect_times",

@@ -12,6 +12,7 @@ from twisted.python.failure import Failure
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.errands import Errands
+from scrapy_freshness.crawl.guarded import guarded
 from scrapy_freshness.crawl.hubs import Hubs
 from scrapy_freshness.crawl.journal import Journal
 from scrapy_freshness.crawl.listening import Listening
@@ -67,10 +68,13 @@ class Saving:
 
     def close(self, after: "Deferred[Any]", now: float) -> "Deferred[None]":
         """Write everything and close the database, when something else has ended."""
-        self.settle(now)
-        self._journal.note_groups(self._planner.take_groups())
+        stats = self._crawler.stats
+        guarded(stats, lambda: self._planner.settle(now))
+        guarded(stats, self.note_updates)
+        guarded(stats, lambda: self._journal.note_groups(self._planner.take_groups()))
         state = self._state(now) if self._is_open else None
         closed = after.addCallback(lambda _: self._show_again())
+        closed.addErrback(self.failed)
         closed.addCallback(lambda _: self._journal.close(state, now))
         self._is_open = False
         closed.addErrback(self.failed)
@@ -81,13 +85,15 @@ class Saving:
         self._planner.settle(now)
         self.note_updates()
         self._crawler.stats.set_value("freshness/pages", len(self._planner))
+        if self._planner.not_learned:
+            self._crawler.stats.set_value("freshness/not_learned", self._planner.not_learned)
 
     def note_updates(self) -> None:
         """Hand what the planner has learned to the journal, whose records are then up to date."""
         pages, visits = self._planner.take_updates()
+        self._journal.note(pages, visits, self._planner.hosts.take_changed())
         self._listening.note(visits, self._journal)
         self._hubs.note(self._journal)
-        self._journal.note(pages, visits, self._planner.hosts.take_changed())
 
     def read_seen(self, page_id: int) -> "Deferred[bytes]":
         """What a source has shown so far, once all that is known is written."""

@@ -27,7 +27,7 @@ from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import Tracker, Tracking
 from scrapy_freshness.crawl.troubles import reason_of
 from scrapy_freshness.crawl.unasked import UnaskedRequests
-from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, UnchangedPage, visit_under_way
+from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, UnchangedPage, visit_of, visit_under_way
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.model import UNSEEN, Outcome, PageRecord
 from scrapy_freshness.planning.visits import Visit
@@ -146,6 +146,7 @@ class FreshnessScheduler(BaseScheduler):
         self._is_open = True
         self._freshness.wake = self._wake_soon
         self._freshness.vitals.held = lambda: len(self._held)
+        self._freshness.visits.under_way = self._visits_under_way
         unasked = UnaskedRequests(self._config, self._spider)
         self._freshness.listening.open(unasked, self._wake_soon)
         self._freshness.hubs.open(unasked)
@@ -223,7 +224,9 @@ class FreshnessScheduler(BaseScheduler):
 
     def _opened_visit(self, visit: Visit, request: Request) -> Request:
         page = PageVisit(visit, slot_of(request), has_own_slot="download_slot" in request.meta)
+        self._freshness.visits.opened(page)
         request.meta[META_KEY] = page
+        request.meta["dont_cache"] = True  # Scrapy's cache would tell for ever that nothing has changed
         request.errback = partial(self._download_failed, page, request.errback)
         return request
 
@@ -266,7 +269,17 @@ class FreshnessScheduler(BaseScheduler):
         self._held.add(request, self._freshness.clock.now())
         return True
 
+    def _visits_under_way(self) -> set[PageVisit]:
+        """Visits that come to an end some time, because their requests do."""
+        requests = (*self._chosen, *self._held, *self._freshness.fetches.slots.in_engine())
+        return {page for request in requests if (page := visit_of(request)) is not None}
+
     def _leave_to_plain(self, request: Request) -> bool:
+        if self._freshness.errands.is_of_revisit(request) and not request.dont_filter:
+            if not self._freshness.errands.is_new(request):
+                self._stats.inc_value("dupefilter/filtered")
+                return False
+            request.dont_filter = True  # the filter has seen it, at the first visit as a rule
         is_taken = self._plain.enqueue_request(request)
         if is_taken and not self._crawler.settings["JOBDIR"]:  # else it outlives the process
             self._freshness.errands.began(request)

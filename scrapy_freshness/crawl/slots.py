@@ -3,6 +3,7 @@
 import math
 import time
 from collections import deque
+from collections.abc import Iterator
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -39,20 +40,30 @@ class DownloadSlots:
         self._met: set[str] = set()  #: servers (host and port) that a request has reached
 
     def sent(self, slot: str, request: Request, now: float) -> None:
-        """A request was handed to the engine."""
+        """A request was handed to the engine; by the time it is known again, if only a copy of it arrives."""
         self._coming.setdefault(slot, deque()).append((now, request))
 
-    def arrived(self, slot: str) -> None:
+    def arrived(self, slot: str, sent_at: float) -> None:
         """A request reached its slot, or ended on the way."""
-        if coming := self._coming.get(slot):
-            coming.popleft()
-            if not coming:
-                del self._coming[slot]
+        coming = self._coming.get(slot, ())
+        for place, (each_sent_at, _) in enumerate(coming):
+            if each_sent_at == sent_at:
+                del self._coming[slot][place]
+                break
+        if not coming:
+            self._coming.pop(slot, None)
 
     def reached(self, request: Request) -> None:
         """A request has reached the downloader: what robots.txt says about its server is known."""
         if self._obeys_robots:
             self._met.add(urlparse_cached(request).netloc)
+
+    def in_engine(self) -> Iterator[Request]:
+        """Requests that are downloaded, or whose answers are with the spider, their items in pipelines."""
+        engine = self._crawler.engine
+        yield from engine.downloader.active
+        if engine.scraper.slot is not None:
+            yield from engine.scraper.slot.active
 
     def delay_seconds(self, now: float) -> float:
         """Seconds between two requests to a host at least: the mean of the slots that there are.

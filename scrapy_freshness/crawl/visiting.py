@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 META_KEY = "freshness_visit"
 
-#: A visit without an end after this time was swallowed by another component.
+#: A visit that has no end after this time, and of which nothing is left, was swallowed by another component.
 _LOST_SECONDS = 3600.0
 _STAT = {outcome: f"freshness/visits/{outcome.name.lower()}" for outcome in Outcome}
 _SIGNAL = {
@@ -89,6 +89,11 @@ class PageVisit:
     def previous_visit_at(self) -> float | None:
         """Unix time of the last visit that saw the page, None at the first."""
         return self.visit.previous_visit_at
+
+    @property
+    def revisit_at(self) -> float | None:
+        """When the visit began, None if it is the first."""
+        return None if self.previous_visit_at is None else self.visit.opened_at
 
     @property
     def is_open(self) -> bool:
@@ -172,7 +177,13 @@ class Visits:
         self._errands = errands
         self.ended: Callable[[Visit, str], None] = lambda visit, outcome: None  #: hears how every visit ends
         self._young_links = YoungLinks()
-        self._waiting: set[PageVisit] = set()  #: whose callback has ended, but not all that it yielded
+        self._open: set[PageVisit] = set()
+        #: Visits whose requests wait, are downloaded or are with the spider; told by the scheduler.
+        self.under_way: Callable[[], set[PageVisit]] = lambda: set()
+
+    def opened(self, page: PageVisit) -> None:
+        """A visit has begun."""
+        self._open.add(page)
 
     def _staying(self, page: PageVisit, report: Report) -> Staying:
         """Whether a source still shows what its last poll has found; nobody knows if the spider failed."""
@@ -185,7 +196,7 @@ class Visits:
 
     def close(self, page: PageVisit, report: Report) -> None:
         """Close a visit, unless it is closed already."""
-        self._waiting.discard(page)
+        self._open.discard(page)
         report.new_links = page.new_links
         if page.is_taking_links:
             # The rest of them is looked at next time, which takes an answer in full.
@@ -233,10 +244,10 @@ class Visits:
 
     def fail_lost(self, now: float) -> None:
         """Close visits that will have no end of their own."""
-        for visit in self._planner.open_visits:
-            if now - visit.opened_at > _LOST_SECONDS:
-                self.fail(PageVisit(visit, visit.record.host), "the request was lost on its way")
-                self._crawler.stats.inc_value("freshness/visits/lost")
+        old = {page for page in self._open if now - page.visit.opened_at > _LOST_SECONDS}
+        for page in old - self.under_way() if old else ():
+            self.fail(page, "the request was lost on its way")
+            self._crawler.stats.inc_value("freshness/visits/lost")
 
     def close_if_done(self, page: PageVisit) -> None:
         """Close a visit whose callback has ended, and of which no item or request is on its way any more.
@@ -246,9 +257,7 @@ class Visits:
         """
         if not page.output_ended or page.report is None or not page.is_open:
             return
-        if page.unfinished_items or page.coming:
-            self._waiting.add(page)
-        else:
+        if not page.unfinished_items and not page.coming:
             self.end(page, page.report)
 
     def end(self, page: PageVisit, report: Report) -> None:
@@ -257,15 +266,19 @@ class Visits:
             return
         if page.shown:
             page.is_taking_links = True
-            self._waiting.add(page)
             self.hubs.take(page, report)
         else:
             self.close(page, report)
 
     def close_waiting(self) -> None:
-        """The crawl ends, and requests on their way are taken no more: their pages are shown again later."""
-        for page in list(self._waiting):
-            if page.report is not None and not page.unfinished_items:
+        """The crawl ends: close visits whose items are done, although not all requests or links are taken.
+
+        Pages whose requests were not taken are shown to the spider again. Visits with items on their way stay
+        open, and are made again.
+        """
+        for page in list(self._open):
+            is_seen = page.output_ended or page.is_taking_links
+            if is_seen and page.report is not None and not page.unfinished_items:
                 self.close(page, page.report)
 
     def _host_failed(self, page: PageVisit, report: Report) -> None:

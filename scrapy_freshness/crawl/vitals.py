@@ -13,6 +13,8 @@ from scrapy_freshness.model import FreshnessRecord, Outcome
 from scrapy_freshness.planning.planner import Planner
 
 MINUTE_SECONDS = 60.0
+#: Flush intervals without a flush that has ended well, after which the crawl is in trouble.
+_LATE_INTERVALS = 30
 #: Name in the status -> stat that counts a kind of trouble, beside visits that failed.
 ERRORS = {
     "visits_lost": "freshness/visits/lost",
@@ -20,6 +22,8 @@ ERRORS = {
     "hosts_backed_off": "freshness/backed_off",
     "flushes_failed": "freshness/flush_failed",
     "reads_failed": "freshness/read_failed",
+    "not_learned": "freshness/not_learned",
+    "internal_errors": "freshness/internal_errors",
 }
 
 
@@ -86,6 +90,9 @@ class Vitals:
             return "the crawl is about to start or to end"
         if self._journal.failing_since is not None:
             return f"the database has refused what was learned for {self._failing_seconds():.0f} s"
+        seconds = self._clock.now() - (self._journal.written_at or self._started_at)
+        if seconds > _LATE_INTERVALS * self._config.flush_seconds:
+            return f"nothing has been written for {seconds:.0f} s"
         return None
 
     def status(self) -> dict[str, Any]:

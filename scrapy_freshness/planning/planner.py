@@ -113,6 +113,11 @@ class Planner:
         return self._prices.going
 
     @property
+    def not_learned(self) -> int:
+        """Visits so far from which nothing could be learned."""
+        return self._visited.not_learned
+
+    @property
     def open_visits(self) -> list[Visit]:
         """Visits that have begun and not ended."""
         return list(self._open.values())

@@ -1,5 +1,6 @@
 """Pages that were visited lately, waiting to be learned from together."""
 
+import logging
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -10,6 +11,8 @@ from scrapy_freshness.planning.learner import Learner
 from scrapy_freshness.planning.learning import note_beliefs
 from scrapy_freshness.planning.siblings import Siblings
 from scrapy_freshness.planning.table import PageTable
+
+logger = logging.getLogger(__name__)
 
 #: Adds to records of visited pages what is to be learned from, and takes less time for many together.
 BeforeLearning = Callable[[Sequence[PageRecord]], None]
@@ -26,6 +29,7 @@ class VisitedPages:
         self._learner = learner
         self._siblings = siblings
         self._waiting: list[tuple[int, PageRecord]] = []
+        self.not_learned = 0  #: visits so far from which nothing could be learned
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -39,13 +43,30 @@ class VisitedPages:
         return record.kind is PageKind.SOURCE or len(self._waiting) >= enough
 
     def learn(self) -> tuple[Rows, list[PageRecord]]:
-        """Learn from all that wait; returns their rows, and their records with what is believed of them."""
-        rows = np.array([row for row, _ in self._waiting])
-        records = [record for _, record in self._waiting]
+        """Learn from all that wait; returns their rows, and their records with what is believed of them.
+
+        If that fails, pages are learned from one by one, and only one that fails again keeps old beliefs.
+        """
+        waiting, self._waiting = self._waiting, []
+        rows = np.array([row for row, _ in waiting])
+        records = [record for _, record in waiting]
+        try:
+            self._learn(rows, records)
+        except Exception:
+            for place, record in enumerate(records):
+                self._learn_alone(rows[place : place + 1], record)
+        return rows, records
+
+    def _learn_alone(self, rows: Rows, record: PageRecord) -> None:
+        try:
+            self._learn(rows, [record])
+        except Exception:
+            self.not_learned += 1
+            logger.exception("Nothing could be learned from the visit to %s", record.url)
+
+    def _learn(self, rows: Rows, records: list[PageRecord]) -> None:
         self._before_learning(records)
         self._siblings.observe(rows, records)  # by what was believed before
         beliefs = self._learner.learn(records)
         self._table.believe(rows, beliefs)
         note_beliefs(records, beliefs)
-        self._waiting.clear()
-        return rows, records

@@ -522,8 +522,8 @@ def test_a_crawl_whose_database_cannot_be_written_for_long_closes_itself(trouble
 
 
 def fill_disk(pid: int, folder: Path) -> None:
-    """No file of a process may grow beyond what the database has now."""
-    size = max(path.stat().st_size for path in folder.glob("freshness.db*"))
+    """No file of a process may grow beyond what the database has written ahead so far."""
+    size = (folder / "freshness.db-wal").stat().st_size
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 

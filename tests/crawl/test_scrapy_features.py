@@ -363,17 +363,44 @@ def test_a_login_keeps_its_session_through_all_visits(site: Site, tmp_path: Path
     assert {asked.status for asked in site.asked("/private")} == {200}
 
 
-def test_answers_from_the_http_cache_cost_no_budget(site: Site, tmp_path: Path) -> None:
-    site.pages |= {"/": changing("/a"), "/a": changing()}
+def test_visits_are_never_answered_by_scrapys_cache_and_its_answers_cost_no_budget(
+    site: Site, tmp_path: Path
+) -> None:
+    spider = """
+    import scrapy
 
-    enough = logged(tmp_path, "Unchanged (200)", 6)
-    done = crawl(tmp_path, site.url(), settings={"HTTPCACHE_ENABLED": True}, until=enough)
+    class CachedSpider(scrapy.Spider):
+        name = "cached"
 
-    assert len(site.log) == done.stat("freshness/fetches") == 2
-    assert done.stat("freshness/visits/unchanged") > 3
-    # The crawl may end while an answer is on its way from the cache.
-    assert done.stat("httpcache/hit") - done.stat("freshness/visits/unchanged") in (0, 1)
-    assert done.stat("freshness/visits/abandoned") <= 1
+        def parse(self, response):
+            yield {"url": response.url, "text": response.css("p::text").get()}
+            for number in range(5):
+                url = response.urljoin(f"/untracked/{number}")
+                yield scrapy.Request(url, self.parse_other, meta={"freshness": False})
+
+        def parse_other(self, response):
+            pass
+    """
+    site.pages |= {
+        "/": changing(),
+        "/same": html(),
+        "/moved": Answer(status=302, headers={"Location": "/same"}),
+    }
+    site.pages |= {f"/untracked/{number}": html() for number in range(5)}
+    urls = [site.url(), site.url("/same"), site.url("/moved")]
+    options: dict[str, Any] = {"spider": spider, "settings": {"HTTPCACHE_ENABLED": True}}
+
+    first = crawl(tmp_path, *urls, until=site.seen({"/": 4, "/same": 6, "/moved": 3}), **options)
+    asked = len(site.log)
+    again = crawl(tmp_path, *urls, until=site.seen({"/": len(site.asked("/")) + 4}), **options)
+
+    assert first.stat("httpcache/hit") == 0
+    assert len([item for item in first.items if item["url"] == site.url()]) >= 3
+    # The cache has what is not kept fresh.
+    assert again.stat("httpcache/hit") == 5
+    assert [len(site.asked(f"/untracked/{number}")) for number in range(5)] == [1] * 5
+    assert first.stat("freshness/fetches") + again.stat("freshness/fetches") == len(site.log)
+    assert again.stat("freshness/fetches") == len(site.log) - asked
 
 
 def test_jobdir_keeps_requests_that_are_not_tracked(site: Site, tmp_path: Path) -> None:

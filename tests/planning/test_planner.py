@@ -78,6 +78,30 @@ def test_what_was_learned_decides_which_page_is_next() -> None:
     assert crawl.planner.price > 0
 
 
+def test_a_page_that_cannot_be_learned_from_keeps_its_beliefs_and_spoils_no_others(
+    not_learned: list[str],
+) -> None:
+    count, bad = 200, 7
+    told, learned = np.ones(count), np.full(count, 2.0)
+
+    def estimate(histories):
+        if any(KnownRates.number(history) == bad for history in histories if history):
+            raise RuntimeError("a history that nobody has thought of")
+        return KnownRates(learned)(histories)
+
+    crawl = Crawl(new_planner(estimator=estimate)).start(known_pages(told, told))
+    for tick in range(1, count + 1):  # several visits are learned from together
+        crawl.visit(float(tick))
+    crawl.flush(count + 1.0)
+
+    assert {record.visits for record in crawl.records.values()} == {1}
+    rates = {int(record.url): record.change_rate for record in crawl.records.values()}
+    assert rates == {number: 1.0 if number == bad else 2.0 for number in range(count)}
+    assert crawl.planner.not_learned == 1
+    assert not_learned == [f"Nothing could be learned from the visit to {bad}"]
+    not_learned.clear()
+
+
 def test_new_pages_come_in_order_of_priority_and_before_old_ones() -> None:
     crawl = Crawl(new_planner()).start([known_page(1)])
     crawl.discover(new_page(2), new_page(3, priority=10), new_page(4, priority=-10), now=9.0)

@@ -1,0 +1,71 @@
+"""Requests wait for their hosts: in order, past those of other hosts, and not too many in memory."""
+
+import math
+
+import pytest
+from scrapy import Request
+
+from scrapy_freshness.crawl import held
+from scrapy_freshness.crawl.held import HeldRequests
+from scrapy_freshness.crawl.visiting import META_KEY, PageVisit
+from scrapy_freshness.model import PageRecord
+from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.visits import Visit
+
+
+class FreeSlots:
+    """Scrapy's slots when nobody uses them."""
+
+    def free_at(self, key: str, now: float) -> float:
+        return now
+
+
+def new_held(blocked: str, until: float) -> HeldRequests:
+    hosts = Hosts(1.0, math.inf)
+    hosts.back_off(blocked, 0.0, until)
+    return HeldRequests(FreeSlots(), hosts)  # type: ignore[arg-type]
+
+
+def test_requests_to_a_paused_host_wait_in_order_and_let_others_pass() -> None:
+    requests = new_held("paused.example", until=100.0)
+    urls = ["http://paused.example/1", "http://other.example/", "http://paused.example/2"]
+    for url in urls:
+        requests.add(Request(url), 0.0)
+
+    def take(now: float) -> str | None:
+        request = requests.take(now)
+        return None if request is None else request.url
+
+    assert [take(0.0), take(0.0), requests.next_at(0.0)] == [urls[1], None, 100.0]
+    assert [take(100.0), take(100.0), take(100.0)] == [urls[0], urls[2], None]
+    assert len(requests) == 0
+
+
+def test_only_so_many_requests_to_paused_hosts_leave_the_plain_schedulers_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(held, "_MAX_ASIDE", 10)
+    requests = new_held("paused.example", until=100.0)
+    added = 0
+    while requests.has_room and added < 1000:
+        requests.add(Request(f"http://paused.example/{added}"), 0.0)
+        added += 1
+
+    assert added == len(requests) == 10
+    assert requests.take(100.0) is not None
+    assert requests.has_room
+
+
+def test_requests_of_visits_that_were_closed_meanwhile_are_not_sent() -> None:
+    requests = new_held("paused.example", until=100.0)
+    visits = {}
+    for url in ("http://paused.example/", "http://other.example/"):
+        record = PageRecord(page_id=1, fingerprint=1, url=url, host="")
+        visits[url] = Visit(row=0, record=record, opened_at=0.0, value=1.0)
+        requests.add(Request(url, meta={META_KEY: PageVisit(visits[url], "")}), 0.0)
+    for visit in visits.values():
+        visit.is_open = False
+
+    assert requests.take(100.0) is None
+    assert len(requests) == 0
+    assert requests.next_at(100.0) == math.inf
