@@ -309,11 +309,15 @@ class Config:
     gone_recheck_seconds: float = setting(
         "1d",
         duration,
-        "First look at a page that is gone (404, 410) or moved for good; then twice as late each time.",
+        "First look at a page that is gone (404, 410), moved for good, or stopped before it was asked for "
+        "(robots.txt, say); then twice as late each time.",
         name="GONE_RECHECK",
     )
     gone_recheck_max_seconds: float = setting(
-        "60d", duration, "Longest time between looks at a page gone or moved.", name="GONE_RECHECK_MAX"
+        "60d",
+        duration,
+        "Longest time between looks at a page gone, moved or stopped.",
+        name="GONE_RECHECK_MAX",
     )
     backoff_seconds: float = setting(
         "5s", duration, "First pause of a host or page after a failure; then twice as long.", name="BACKOFF"
