@@ -328,6 +328,12 @@ class Config:
         "Longest pause of a host after failures, and of a page until it has failed 16 times in a row.",
         name="BACKOFF_MAX",
     )
+    robots_max_age_seconds: float = setting(
+        "1d",
+        duration,
+        "How old what robots.txt says may be before it is read again; after an error, ten minutes at most.",
+        name="ROBOTS_MAX_AGE",
+    )
     flush_seconds: float = setting(
         "1s", duration, "How often what was learned is written to the database.", name="FLUSH_INTERVAL"
     )
@@ -396,6 +402,7 @@ class Config:
                 "write FRESHNESS_HUBS = True"
             )
         self._check("hub_refresh_seconds", self.hub_refresh_seconds > 0, "above 0")
+        self._check("robots_max_age_seconds", self.robots_max_age_seconds > 0, "above 0")
         self._check("flush_seconds", self.flush_seconds > 0, "above 0")
         self._check("backoff_seconds", self.backoff_seconds > 0, "above 0")
         self._check(

@@ -19,7 +19,11 @@ from scrapy_freshness.storage.page_reports import find_pages, page_visits
 COMPONENTS = {
     "SCHEDULER": "scrapy_freshness.crawl.scheduler.FreshnessScheduler",
     "EXTENSIONS": {"scrapy_freshness.crawl.extension.Freshness": 0},
-    "DOWNLOADER_MIDDLEWARES": {"scrapy_freshness.crawl.downloader.FreshnessDownloaderMiddleware": 555},
+    "DOWNLOADER_MIDDLEWARES": {
+        "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+        "scrapy_freshness.crawl.robots.FreshRobotsTxtMiddleware": 100,
+        "scrapy_freshness.crawl.downloader.FreshnessDownloaderMiddleware": 555,
+    },
     "SPIDER_MIDDLEWARES": {"scrapy_freshness.crawl.output.FreshnessSpiderMiddleware": 10},
     "ITEM_PIPELINES": {"scrapy_freshness.crawl.pipeline.FreshnessPipeline": 10},
 }
