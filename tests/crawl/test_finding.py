@@ -1,10 +1,12 @@
 """Where sources are found, how many, and for whom they may speak."""
 
+import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.request import fingerprint
 
 from scrapy_freshness.config import Config
+from scrapy_freshness.crawl import finding
 from scrapy_freshness.crawl.finding import SourceFinder
 from scrapy_freshness.crawl.known_sources import KnownSources
 from scrapy_freshness.model import PageKind, PageRecord, SourceRecord
@@ -75,6 +77,23 @@ def test_hubs_of_pages_are_remembered_with_their_topics() -> None:
 
     assert (source.page_id, source.kind) == (HOME.page_id, PageKind.PAGE)
     assert (source.hub, source.topic) == ("http://hub.example/", "http://a.example/")
+
+
+def test_sitemaps_of_robots_txt_are_found_however_many_servers_were_met(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(finding, "_MOST_ROBOTS", 10)
+    found = Found()
+    for number in range(20):
+        body = b"" if number % 2 else f"Sitemap: http://{number}.example/map.xml".encode()
+        request = Request(f"http://{number}.example/robots.txt")
+        found.finder.read_robots(request, Response(request.url, body=body))
+    request = Request("http://a.example/robots.txt")
+    found.finder.read_robots(request, Response(request.url, body=b"Sitemap: http://a.example/map.xml"))
+
+    assert [source.url for source in found.look_at()] == ["http://a.example/map.xml"]
+    assert not found.look_at(url="http://0.example/"), "the oldest is forgotten"
+    assert found.look_at(url="http://2.example/")
 
 
 def test_sitemaps_of_robots_txt_wait_until_a_page_of_the_server_is_visited() -> None:
