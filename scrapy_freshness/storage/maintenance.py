@@ -90,8 +90,11 @@ def prune_some_signals(connection: Connection, before: float) -> int:
 
 def prune_counts(connection: Connection, before: float) -> None:
     """Remove the counts of minutes that ended before a time, and wishes that were granted before it."""
+    spider_ids = connection.scalars(select(spider.c.id)).all()
     for table in (visit_count, fetch_count, freshness_minute):
-        connection.execute(delete(table).where(table.c.minute < int(before // 60)))
+        for number in spider_ids:  # which their keys begin with
+            old = (table.c.spider_id == number) & (table.c.minute < int(before // 60))
+            connection.execute(delete(table).where(old))
     connection.execute(delete(wish).where(wish.c.done_at < before))
 
 
