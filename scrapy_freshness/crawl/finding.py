@@ -17,7 +17,7 @@ from scrapy_freshness.crawl.known_sources import KnownSources
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.model import PageKind, PageRecord, SignalSource, SourceRecord
 from scrapy_freshness.planning.planner import Planner
-from scrapy_freshness.signals.addresses import host_of
+from scrapy_freshness.signals.addresses import host_of, is_on_host
 from scrapy_freshness.signals.contract import Link, Relation
 from scrapy_freshness.signals.discovery import header_sources, page_links, robots_sitemaps, usual_sitemaps
 from scrapy_freshness.signals.polled import Said
@@ -88,6 +88,14 @@ class SourceFinder:
             self._named[_server(request)] = sitemaps
             if len(self._named) > _MOST_ROBOTS:
                 del self._named[next(iter(self._named))]
+
+    def forget(self, host: str) -> None:
+        """Look for sources of a host as if it had never been met."""
+        for servers in (self._named, self._visits):
+            for server in [each for each in servers if is_on_host(host_of(each) or "", host)]:
+                del servers[server]
+        for kept in (self._full, self._tried):
+            kept.difference_update([each for each in kept if is_on_host(host_of(each) or "", host)])
 
     def look_at(self, page: PageRecord, response: Response, *, has_changed: bool) -> None:
         """A page was visited: what does its server name, and what does it name itself?"""

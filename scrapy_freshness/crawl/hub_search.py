@@ -21,7 +21,7 @@ from scrapy_freshness.crawl.tracking import SOURCE
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.model import UNSEEN, HubRecord, PageKind, PageRecord
 from scrapy_freshness.planning.planner import Planner
-from scrapy_freshness.signals.addresses import host_of
+from scrapy_freshness.signals.addresses import host_of, is_on_host
 from scrapy_freshness.sources.candidates import Candidates
 from scrapy_freshness.sources.keys import link_keys
 from scrapy_freshness.sources.links import Shown
@@ -99,6 +99,17 @@ class HubSearch:
         if server not in self._met:
             self._met.add(server)
             self._add_root(server, now)
+
+    def forget(self, page_ids: list[int], host: str | None) -> None:
+        """Look for the hubs of a host, if it is given, as if it had never been met; some pages are none."""
+        for page_id in page_ids:
+            self._looking.pop(page_id, None)
+        if host is not None:
+            self._met.difference_update(
+                [server for server in self._met if is_on_host(host_of(server) or "", host)]
+            )
+            for name in [name for name in self._looks if is_on_host(name, host)]:
+                del self._looks[name]
 
     def look_around(self, now: float) -> None:
         """Look at hubs whose time has come, whatever a visit is worth: retired ones, and main pages."""

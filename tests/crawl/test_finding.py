@@ -60,6 +60,27 @@ def test_feeds_of_a_page_may_speak_for_its_host() -> None:
     assert other.kind is PageKind.FEED
 
 
+def test_sources_of_a_host_that_was_forgotten_are_found_again() -> None:
+    found = Found()
+    found.finder.add("http://a.example/map.xml", PageKind.SITEMAP, found="robots")
+    tags = [feed_tag(f"/feed/{number}") for number in range(30)]
+    first = found.look_at(*tags)
+    assert found.known.has_sitemap("a.example")
+    assert len(found.known.of_host("a.example")) == 11
+
+    page_ids = [source.page_id for source in first]
+    for row in found.planner.known.rows_of_host("a.example"):
+        found.planner.forget(row)
+    found.known.forget(page_ids)
+    found.finder.forget("a.example")
+
+    assert found.known.of_host("a.example") == []
+    assert not found.known.has_sitemap("a.example")
+    found.known.note(first[0])  # its poll was under way
+    assert found.sources() == []
+    assert len(found.look_at(*tags)) == 10
+
+
 def test_a_host_has_only_so_many_feeds() -> None:
     assert len(Found().look_at(*(feed_tag(f"/feed/{number}") for number in range(30)))) == 10
 

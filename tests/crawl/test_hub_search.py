@@ -13,15 +13,17 @@ from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.hub_parts import rules_of
 from scrapy_freshness.crawl.hub_search import HubSearch
 from scrapy_freshness.crawl.known_hubs import KnownHubs
+from scrapy_freshness.crawl.seen_on_hosts import SeenOnHosts
 from scrapy_freshness.model import HubRecord
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_for
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import policy_named
 from scrapy_freshness.sources.links import Shown
+from scrapy_freshness.sources.seen import SeenLinks
 
 DAY = 86400.0
-ROOT = HubRecord(page_id=1, url="http://a.example/", found="root")
+ROOT = HubRecord(page_id=999, url="http://a.example/", found="root")
 
 
 class Polls:
@@ -64,7 +66,7 @@ class Search:
         """Look at a main page that links to these; returns how many pages became known."""
         before = len(self.planner)
         links = [Shown(f"http://a.example{path}", "a.example", False) for path in paths]
-        root = self.known.get(1) or ROOT
+        root = self.known.get(ROOT.page_id) or ROOT
         self.known.put(asyncio.run(self.search.look_at(root, links, now)))
         return len(self.planner) - before
 
@@ -88,6 +90,39 @@ def test_so_many_pages_are_looked_at_only_to_see_how_old_they_are() -> None:
     found = Search(FRESHNESS_HUBS_PER_HOST=40, FRESHNESS_HUB_AGE="3d")
 
     assert [found.look(*stories(day), now=day * DAY) for day in range(7)] == [30, 10, 0, 30, 10, 0, 30]
+
+
+def test_hubs_of_a_host_that_was_forgotten_are_found_again() -> None:
+    found = Search(FRESHNESS_HUBS_PER_HOST=3)
+    sections = [f"/section/{number}" for number in range(5)]
+    found.dates = {f"http://a.example{path}": 1.0 for path in sections}
+    found.look(*sections, now=10 * DAY)
+
+    for row in found.planner.known.rows_of_host("a.example"):
+        found.planner.forget(row)
+    page_ids = [hub.page_id for hub in found.known]
+    found.known.forget(page_ids)
+    found.search.forget(page_ids, "a.example")
+
+    assert (list(found.known), found.known.count("a.example"), found.known.hosts) == ([], 0, set())
+    assert found.known.take_changed() == []
+    found.known.put(ROOT)
+    found.look(*sections, now=10 * DAY)
+    assert len(list(found.known)) == 3
+
+
+def test_links_of_a_host_that_was_forgotten_are_new_again() -> None:
+    async def seen() -> tuple[int, int]:
+        links = SeenOnHosts(lambda host: succeed(SeenLinks()))
+        for host in ("a.example", "a.example:8000", "b.example"):
+            await links.of(host)
+            links.add(host, [1, 2, 3])
+        links.take_segments()
+        links.forget("a.example")
+        links.add("a.example:8000", [7])  # they were being looked at
+        return len(await links.of("a.example:8000")), len(await links.of("b.example"))
+
+    assert asyncio.run(seen()) == (1, 3)
 
 
 def test_a_host_has_only_so_many_hubs() -> None:
