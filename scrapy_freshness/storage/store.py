@@ -155,7 +155,7 @@ class Store:
             return reading.load_records(connection, page_ids)
 
     def load_hosts(self) -> list[HostRecord]:
-        """What is kept about every host."""
+        """What is kept about hosts; those of which nothing is known but their names are left out."""
         with self.reading() as connection:
             return reading.load_hosts(connection)
 
