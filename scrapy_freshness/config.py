@@ -309,11 +309,15 @@ class Config:
     gone_recheck_seconds: float = setting(
         "1d",
         duration,
-        "First look at a page that is gone (404, 410) or moved for good; then twice as late each time.",
+        "First look at a page that is gone (404, 410), moved for good, or stopped before it was asked for "
+        "(robots.txt, say); then twice as late each time.",
         name="GONE_RECHECK",
     )
     gone_recheck_max_seconds: float = setting(
-        "60d", duration, "Longest time between looks at a page gone or moved.", name="GONE_RECHECK_MAX"
+        "60d",
+        duration,
+        "Longest time between looks at a page gone, moved or stopped.",
+        name="GONE_RECHECK_MAX",
     )
     backoff_seconds: float = setting(
         "5s", duration, "First pause of a host or page after a failure; then twice as long.", name="BACKOFF"
@@ -323,6 +327,12 @@ class Config:
         duration,
         "Longest pause of a host after failures, and of a page until it has failed 16 times in a row.",
         name="BACKOFF_MAX",
+    )
+    robots_max_age_seconds: float = setting(
+        "1d",
+        duration,
+        "How old what robots.txt says may be before it is read again; after an error, ten minutes at most.",
+        name="ROBOTS_MAX_AGE",
     )
     flush_seconds: float = setting(
         "1s", duration, "How often what was learned is written to the database.", name="FLUSH_INTERVAL"
@@ -392,6 +402,7 @@ class Config:
                 "write FRESHNESS_HUBS = True"
             )
         self._check("hub_refresh_seconds", self.hub_refresh_seconds > 0, "above 0")
+        self._check("robots_max_age_seconds", self.robots_max_age_seconds > 0, "above 0")
         self._check("flush_seconds", self.flush_seconds > 0, "above 0")
         self._check("backoff_seconds", self.backoff_seconds > 0, "above 0")
         self._check(

@@ -100,6 +100,7 @@ SETTINGS = {
     "gone_recheck_max_seconds": ([("10d", 864000.0)], ["1h"]),
     "backoff_seconds": ([("1s", 1.0)], ["0s", "2h"]),
     "backoff_max_seconds": ([("6s", 6.0)], ["4s"]),
+    "robots_max_age_seconds": ([("2h", 7200.0)], [0, "x"]),
     "flush_seconds": ([("500s", 500.0)], [0, "often"]),
     "cache_pages": ([(1, 1)], [0]),
     "ping_listen": (

@@ -60,8 +60,7 @@ def _ask_crawls(store: Store, what: str, pages: list[PageReport], now: float) ->
 
 
 def _pages_of_host(store: Store, host: str) -> int:
-    known = {record.host for record in store.load_hosts()}
-    if host not in known:
+    if not store.has_host(host):
         raise FreshnessError(f"no host {safe(host)} is known; `scrapy freshness pages` shows pages by host")
     return count_pages(store, PageFilter(host=host))
 

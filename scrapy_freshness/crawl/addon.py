@@ -14,6 +14,10 @@ SCHEDULER = "scrapy_freshness.crawl.scheduler.FreshnessScheduler"
 #: Setting that keeps the user's own scheduler, which serves requests that are not tracked.
 PLAIN_SCHEDULER = "FRESHNESS_PLAIN_SCHEDULER"
 
+#: Scrapy's, and what stands in its place.
+_ROBOTS = "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware"
+_OUR_ROBOTS = "scrapy_freshness.crawl.robots.FreshRobotsTxtMiddleware"
+
 _COMPONENTS = {
     "EXTENSIONS": ("scrapy_freshness.crawl.extension.Freshness", 0),
     # Answers reach it decompressed and with redirects followed, before anything is retried.
@@ -61,6 +65,23 @@ class Addon:
                 settings.set(
                     setting, placed | {component: place}, priority=settings.getpriority(setting) or 0
                 )
+        _replace_robots(settings)
+
+
+def _replace_robots(settings: BaseSettings) -> None:
+    """Put our reader of robots.txt in the place of Scrapy's, unless the user has put another there."""
+    name = "DOWNLOADER_MIDDLEWARES"
+    own: dict[Any, Any] = settings.getdict(name)
+    place = None
+    for component, at in [*settings.getdict(f"{name}_BASE").items(), *own.items()]:
+        if _same(_OUR_ROBOTS, component):
+            return
+        if _same(_ROBOTS, component):
+            place = at
+    if place is not None:
+        others = {component: at for component, at in own.items() if not _same(_ROBOTS, component)}
+        replaced = others | {_ROBOTS: None, _OUR_ROBOTS: place}
+        settings.set(name, replaced, priority=settings.getpriority(name) or 0)
 
 
 def _same(path: str, component: Any) -> bool:

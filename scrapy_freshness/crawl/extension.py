@@ -111,6 +111,7 @@ class Freshness:
             clock,
             crawler.stats,
             note_updates=self.saving.note_updates,
+            forget=(self.listening.forget, self.hubs.forget),
             wake=lambda: self.wake(),
         )
         self.visits.ended = self.wishes.visited

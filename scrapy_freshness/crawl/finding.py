@@ -17,7 +17,7 @@ from scrapy_freshness.crawl.known_sources import KnownSources
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.model import PageKind, PageRecord, SignalSource, SourceRecord
 from scrapy_freshness.planning.planner import Planner
-from scrapy_freshness.signals.addresses import host_of
+from scrapy_freshness.signals.addresses import host_of, is_on_host
 from scrapy_freshness.signals.contract import Link, Relation
 from scrapy_freshness.signals.discovery import header_sources, page_links, robots_sitemaps, usual_sitemaps
 from scrapy_freshness.signals.polled import Said
@@ -29,7 +29,7 @@ _DEEPEST = 3
 #: One of the usual paths is tried for so many known pages of a host, and at so many visits: of a host with a
 #: few pages, a sitemap would save less than it costs to look for it.
 _PAGES_PER_TRIAL = 20
-#: Servers whose robots.txt is remembered until a page of theirs is visited.
+#: Servers of which the sitemaps in robots.txt are remembered until a page of theirs is visited.
 _MOST_ROBOTS = 10_000
 #: A first poll goes before the first visits of other pages: it tells of many.
 _PRIORITY = 100
@@ -60,7 +60,9 @@ class SourceFinder:
         self._known = known
         self._fingerprint = fingerprint
         self._discover = discover
-        self._named: dict[str, list[str]] = {}  #: server -> sitemaps of its robots.txt, not looked at yet
+        self._named: dict[
+            str, list[str]
+        ] = {}  #: server -> sitemaps of its robots.txt, not added yet; oldest first
         self._visits: Counter[str] = Counter()  #: of servers
         self._full: set[str] = set()  #: servers of which no more feeds are looked for
         self._tried: set[str] = set()  #: servers at all of whose usual paths a sitemap was looked for
@@ -81,8 +83,19 @@ class SourceFinder:
 
     def read_robots(self, request: Request, response: Response) -> None:
         """A server's robots.txt was read: what it names is added when a page of the server is visited."""
-        if self._is_on and response.status == 200 and len(self._named) < _MOST_ROBOTS:
-            self._named[_server(request)] = robots_sitemaps(response.body, response.url)
+        sitemaps = robots_sitemaps(response.body, response.url) if response.status == 200 else []
+        if self._is_on and sitemaps:
+            self._named[_server(request)] = sitemaps
+            if len(self._named) > _MOST_ROBOTS:
+                del self._named[next(iter(self._named))]
+
+    def forget(self, host: str) -> None:
+        """Look for sources of a host as if it had never been met."""
+        for servers in (self._named, self._visits):
+            for server in [each for each in servers if is_on_host(host_of(each) or "", host)]:
+                del servers[server]
+        for kept in (self._full, self._tried):
+            kept.difference_update([each for each in kept if is_on_host(host_of(each) or "", host)])
 
     def look_at(self, page: PageRecord, response: Response, *, has_changed: bool) -> None:
         """A page was visited: what does its server name, and what does it name itself?"""

@@ -21,7 +21,7 @@ from scrapy_freshness.crawl.tracking import SOURCE
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.model import UNSEEN, HubRecord, PageKind, PageRecord
 from scrapy_freshness.planning.planner import Planner
-from scrapy_freshness.signals.addresses import host_of
+from scrapy_freshness.signals.addresses import host_of, is_on_host
 from scrapy_freshness.sources.candidates import Candidates
 from scrapy_freshness.sources.keys import link_keys
 from scrapy_freshness.sources.links import Shown
@@ -32,6 +32,8 @@ from scrapy_freshness.sources.site import site_of
 _FEW = 16
 #: Hubs that are looked at again at once: retired ones, and main pages.
 _MOST_LOOKS = 100
+#: Pages that are fetched to see how old they are, at a time.
+_MOST_LOOKING = 10_000
 #: What is said about links: by whom -> dates, unix seconds, 0 or less where nothing is said.
 Dates = Mapping[str, NDArray[np.float64]]
 
@@ -77,8 +79,9 @@ class HubSearch:
         self._cached = cached
         self._dates_of = dates_of
         self.unasked: UnaskedRequests | None = None  #: set when the spider is there
-        self._looking: dict[int, str] = {}  #: id of a page that is fetched to see how old it is -> main page
-        self._looks: Counter[str] = Counter()  #: pages of a host fetched to see how old they are
+        self._looking: dict[int, str] = {}  #: id of a page that is looked at once -> its main page
+        self._looks: Counter[str] = Counter()  #: lately, of a host: pages fetched to see how old they are
+        self._looks_since = 0.0
         self._met: set[str] = set()  #: servers whose main pages were looked for
 
     def add_hosts(self, now: float) -> None:
@@ -96,6 +99,17 @@ class HubSearch:
         if server not in self._met:
             self._met.add(server)
             self._add_root(server, now)
+
+    def forget(self, page_ids: list[int], host: str | None) -> None:
+        """Look for the hubs of a host, if it is given, as if it had never been met; some pages are none."""
+        for page_id in page_ids:
+            self._looking.pop(page_id, None)
+        if host is not None:
+            self._met.difference_update(
+                [server for server in self._met if is_on_host(host_of(server) or "", host)]
+            )
+            for name in [name for name in self._looks if is_on_host(name, host)]:
+                del self._looks[name]
 
     def look_around(self, now: float) -> None:
         """Look at hubs whose time has come, whatever a visit is worth: retired ones, and main pages."""
@@ -190,13 +204,13 @@ class HubSearch:
                 modified = _seconds(record.last_modified)
                 said = {**said, **({} if modified is None else {"last-modified": now - modified})}
         evidence = evidence_of_age({**history, **said}, self._rules)
-        has_room = max(self._known.count(host), self._looks[host]) < self._per_host
+        has_room = self._known.count(host) < self._per_host
         if not has_room or (row is not None and not evidence) or not self._may_poll(link.url):
             return
         if evidence:
             hub = HubRecord(page_id=0, url=link.url, found="link", found_on=root.url, evidence=evidence)
             self._add_page(hub, now)
-        else:
+        elif self._may_look(host, now):
             self._look_at_once(link.url, root, now)
             self._looks[host] += 1
 
@@ -211,10 +225,22 @@ class HubSearch:
             self._add(hub)
             self._planner.wished.visit_next(row, now)
 
+    def _may_look(self, host: str, now: float) -> bool:
+        """Whether pages of a host may be fetched to see how old they are: as many as it may have hubs.
+
+        So many again when the time has passed after which a link is old by itself.
+        """
+        if now - self._looks_since >= self._rules.min_age_seconds:
+            self._looks.clear()
+            self._looks_since = now
+        return self._looks[host] < self._per_host
+
     def _look_at_once(self, url: str, root: HubRecord, now: float) -> None:
         """Have a page fetched of which nothing is known: its headers may tell how old it is."""
         record = self._discover(self._unseen_page(url, PageKind.UNASKED, importance=0.0))
         self._looking[record.page_id] = root.url
+        if len(self._looking) > _MOST_LOOKING:
+            del self._looking[next(iter(self._looking))]  # it has never answered
         row = self._planner.known.row_of(record.fingerprint)
         if row is not None:
             self._planner.wished.visit_next(row, now)

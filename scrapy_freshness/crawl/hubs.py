@@ -123,6 +123,13 @@ class Hubs:
         if hub is not None and hub.is_unseen:
             self._known.put(replace(hub, is_unseen=False))
 
+    def forget(self, page_ids: list[int], host: str | None) -> None:
+        """Know nothing of some hubs any more, nor, if it is given, of the links that a host has shown."""
+        self._known.forget(page_ids)
+        self.search.forget(page_ids, host)
+        if host is not None:
+            self._seen.forget(host)
+
     def note(self, journal: Journal) -> None:
         """Hand what is new to the journal."""
         journal.note_hubs(self._known.take_changed(), self._seen.take_segments())
@@ -167,7 +174,8 @@ class Hubs:
         """A visit ends: what was it as a poll, and what is the page from now on?"""
         record = page.visit.record
         hub = self._known.get(record.page_id)
-        if hub is None and self.is_on and record.kind is PageKind.SOURCE:
+        is_forgotten = self._planner.known.row_of(record.fingerprint) is None
+        if hub is None and self.is_on and record.kind is PageKind.SOURCE and not is_forgotten:
             hub = HubRecord(page_id=record.page_id, url=record.url, found="spider")
         if hub is None or not report.outcome.saw_content:
             return
@@ -235,7 +243,8 @@ class Hubs:
     async def _search(self, root: HubRecord, links: list[Shown]) -> None:
         now = self._clock.now()
         root = await self.search.look_at(root, links, now)
-        self._known.put(replace(root, next_look_at=now + self._refresh_seconds))
+        if root.page_id in self._known:  # or it was forgotten meanwhile
+            self._known.put(replace(root, next_look_at=now + self._refresh_seconds))
 
     def _is_elsewhere(self, response: Response, record: PageRecord) -> bool:
         """Whether a hub has led to another site, whose links are none of ours."""

@@ -43,7 +43,7 @@ from scrapy_freshness.storage.store import Store
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-OfPage = TypeVar("OfPage", PageRecord, VisitRecord, SourceRecord, SignalRecord)
+OfPage = TypeVar("OfPage", PageRecord, VisitRecord, SourceRecord, HubRecord, SignalRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +195,8 @@ class Journal:
         return self._under_way(in_thread(self._thread, self._read_wishes))
 
     def forget(self, wished: list[Wish], now: float) -> Deferred[None]:
-        """Remove pages from the database; before, they are to be dropped."""
-        return self._under_way(in_thread(self._thread, self._forget, wished, now))
+        """Remove pages from the database, after writing what is noted; before, they are to be dropped."""
+        return self._after_writing(lambda: self._forget(wished, now))
 
     def flush(self, state: CrawlState, now: float) -> Deferred[None] | None:
         """Write what is noted; None if there is nothing or a flush is under way."""
@@ -259,6 +259,7 @@ class Journal:
                 self._without_dropped(batch.visits),
             )
             batch.sources = self._without_dropped(batch.sources)
+            batch.hubs = self._without_dropped(batch.hubs)
             batch.signals = self._without_dropped(batch.signals)
             batch.shown = [each for each in batch.shown if each[0] not in self._dropped]
         return batch

@@ -36,6 +36,15 @@ class KnownHubs:
         self._put(record)
         self._changed.add(record.page_id)
 
+    def forget(self, page_ids: Iterable[int]) -> None:
+        """Know nothing of some hubs any more."""
+        for record in [self._records.pop(page_id) for page_id in page_ids if page_id in self._records]:
+            host = host_of(record.url) or ""
+            self._changed.discard(record.page_id)
+            self._count[host] -= _counts(record)
+            if record.is_root:
+                self.hosts.discard(host)
+
     def count(self, host: str) -> int:
         """How many hubs a host has."""
         return self._count[host]

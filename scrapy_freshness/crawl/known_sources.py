@@ -14,7 +14,7 @@ class KnownSources:
     def __init__(self) -> None:
         self._records: dict[int, SourceRecord] = {}
         self._count: Counter[tuple[str, bool]] = Counter()  #: of a host, that are feeds or not
-        self._has_sitemap: set[str] = set()  #: hosts with one that was named, or could be read
+        self._of_host: dict[str, dict[int, SourceRecord]] = {}  #: those that speak for a host, by page id
         self._changed: dict[int, SourceRecord] = {}
 
     def load(self, records: Iterable[SourceRecord]) -> None:
@@ -31,9 +31,18 @@ class KnownSources:
         self.note(record)
 
     def note(self, record: SourceRecord) -> None:
-        """Something about a source has changed."""
-        self._changed[record.page_id] = record
-        self._look_at(record)
+        """Something about a source has changed; it may have been forgotten while it was polled."""
+        if record.page_id in self._records:
+            self._changed[record.page_id] = record
+            self._speaks_for(record)
+
+    def forget(self, page_ids: Iterable[int]) -> None:
+        """Know nothing of some sources any more."""
+        for record in [self._records.pop(page_id) for page_id in page_ids if page_id in self._records]:
+            self._changed.pop(record.page_id, None)
+            self._count[_host(record), record.kind is PageKind.FEED] -= 1
+            for host in (_host(record), *record.hosts):
+                self._of_host.get(host, {}).pop(record.page_id, None)
 
     def take_changed(self) -> list[SourceRecord]:
         """Sources that have changed since the last call, for the writer, which keeps what they said."""
@@ -45,8 +54,7 @@ class KnownSources:
 
     def of_host(self, host: str) -> list[SourceRecord]:
         """Sources that speak for a host, those with most entries first."""
-        own = [record for record in self._records.values() if host in (_host(record), *record.hosts)]
-        return sorted(own, key=lambda record: -record.entries)
+        return sorted(self._of_host.get(host, {}).values(), key=lambda record: -record.entries)
 
     def count(self, host: str, kind: PageKind) -> int:
         """How many sources of a kind a host has."""
@@ -54,16 +62,19 @@ class KnownSources:
 
     def has_sitemap(self, host: str) -> bool:
         """Whether a host has a sitemap that somebody named, or that could be read."""
-        return host in self._has_sitemap
+        return any(
+            record.kind is PageKind.SITEMAP and (record.found != "usual" or record.entries)
+            for record in self._of_host.get(host, {}).values()
+        )
 
     def _add(self, record: SourceRecord) -> None:
         self._records[record.page_id] = record
         self._count[_host(record), record.kind is PageKind.FEED] += 1
-        self._look_at(record)
+        self._speaks_for(record)
 
-    def _look_at(self, record: SourceRecord) -> None:
-        if record.kind is PageKind.SITEMAP and (record.found != "usual" or record.entries):
-            self._has_sitemap.update((_host(record), *record.hosts))
+    def _speaks_for(self, record: SourceRecord) -> None:
+        for host in (_host(record), *record.hosts):
+            self._of_host.setdefault(host, {})[record.page_id] = record
 
 
 def _host(record: SourceRecord) -> str:

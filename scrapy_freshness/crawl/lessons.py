@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ from scrapy_freshness.storage.store import Store
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
@@ -30,6 +33,12 @@ class Lesson:
     importances: NDArray[np.float32]  #: these
     groups: dict[str, bytes]
     rules: list[ImportanceRule]
+
+
+class InBackground(Protocol):
+    """Runs what takes long in a thread."""
+
+    def __call__(self, work: Callable[[], T]) -> "Deferred[T]": ...
 
 
 class Lessons:
@@ -45,7 +54,7 @@ class Lessons:
         config: Config,
         spider: str,
         planner: Planner,
-        in_background: "Callable[[Callable[[], Lesson | None]], Deferred[Lesson | None]]",
+        in_background: InBackground,
     ) -> None:
         self._config = config
         self._spider = spider
@@ -73,9 +82,15 @@ class Lessons:
         is_time = now - self._estimated_at >= self._config.log_push_seconds
         if is_time:
             self._estimated_at = now
+        asked = self._in_background(lambda: self._look(refresh=is_time))
+        asked.addCallback(self._read).addCallbacks(self._learn, self._failed)
+
+    def _read(self, revision: int) -> "Deferred[Lesson] | None":
+        """Begin to read what is new, if anything is."""
+        if revision == self._revision:
+            return None
         page_ids, importances = self._planner.told.importances
-        asked = self._in_background(lambda: self._lesson(page_ids, importances, refresh=is_time))
-        asked.addCallbacks(self._learn, self._failed)
+        return self._in_background(lambda: self._lesson(page_ids, importances))
 
     def _learn(self, lesson: Lesson | None) -> None:
         self._is_asking = False
@@ -99,15 +114,15 @@ class Lessons:
 
     # What follows runs in the thread.
 
-    def _lesson(
-        self, page_ids: NDArray[np.int64], importances: NDArray[np.float32], *, refresh: bool
-    ) -> Lesson | None:
+    def _look(self, *, refresh: bool) -> int:
         with Store.open(self._config.database_url, create=False) as store:
             if refresh and self._has_news(store):
                 refresh_estimates(store, self._config.importance)
-            revision = store.revision(self._spider)
-            if revision == self._revision:
-                return None
+            return store.revision(self._spider)
+
+    def _lesson(self, page_ids: NDArray[np.int64], importances: NDArray[np.float32]) -> Lesson:
+        with Store.open(self._config.database_url, create=False) as store:
+            revision = store.revision(self._spider)  # before the rest: what comes meanwhile is new again
             known, present = store.load_importances(self._spider)
             groups = store.load_groups(self._spider)
             rules = store.load_rules()

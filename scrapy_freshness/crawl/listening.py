@@ -93,6 +93,12 @@ class Listening:
         for source in loaded.sources:
             source.is_pinned = self.finder.is_pinned(source)
 
+    def forget(self, page_ids: list[int], host: str | None) -> None:
+        """Know nothing of some sources any more; if a host is given, look for sources there again."""
+        self._sources.forget(page_ids)
+        if host is not None:
+            self.finder.forget(host)
+
     def hear_again(self, loaded: Loaded, now: float) -> None:
         """Signals that an earlier run has heard and no visit has answered still count."""
         self._planner.news.restore(loaded.waiting.page_id, loaded.waiting.source, now)

@@ -6,6 +6,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from scrapy_freshness.model import LinkSegment
+from scrapy_freshness.signals.addresses import is_on_host
 from scrapy_freshness.sources.seen import SeenLinks
 
 #: Links that are kept in memory, eight bytes each; hosts that were asked for longest ago go first.
@@ -37,6 +38,12 @@ class SeenOnHosts:
     def add(self, host: str, keys: Iterable[int]) -> None:
         """Links were seen; what is found because of them is noted in the same turn of the reactor."""
         self._sets[host].add(keys)
+
+    def forget(self, host: str) -> None:
+        """All links of a host are new again, on every port; one may be looked at in this moment."""
+        for name in self._sets:
+            if is_on_host(name, host):
+                self._sets[name] = SeenLinks()
 
     def take_segments(self) -> list[LinkSegment]:
         """What is new since the last call, for the writer."""

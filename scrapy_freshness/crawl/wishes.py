@@ -6,7 +6,7 @@ next one makes the visit.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from scrapy.statscollectors import StatsCollector
 from twisted.internet.defer import Deferred
@@ -27,6 +27,7 @@ class Wishes:
     Parameters
     ----------
     note_updates : hands what the planner has learned so far to the journal
+    forget : others that know pages, by their ids, and perhaps the host that all of them are of
     wake : tells the scheduler that a page may be due
     """
 
@@ -38,6 +39,7 @@ class Wishes:
         stats: StatsCollector,
         *,
         note_updates: Callable[[], None],
+        forget: Sequence[Callable[[list[int], str | None], None]],
         wake: Callable[[], None],
     ) -> None:
         self._planner = planner
@@ -45,6 +47,7 @@ class Wishes:
         self._clock = clock
         self._stats = stats
         self._note_updates = note_updates
+        self._others = forget
         self._wake = wake
         self._known: set[int] = set()  #: ids of wishes that were taken; the database may not know it yet
         self._visits: dict[int, list[tuple[int, float]]] = {}  #: page id -> wishes for visits, and when
@@ -101,6 +104,7 @@ class Wishes:
         now = self._clock.now()
         self._planner.settle(now)
         self._note_updates()
+        self._journal.note_groups(self._planner.take_groups())  # of hosts that are forgotten, too
         known = self._planner.known
         for wish in wishes:
             rows = known.rows_of_host(wish.what) if wish.page_id is None else []
@@ -111,8 +115,11 @@ class Wishes:
                 self._planner.forget(row)
             for page_id in page_ids:
                 self._visits.pop(page_id, None)  # the database grants these, too
-            if wish.page_id is None:
-                self._planner.hosts.forget(wish.what)
+            host = wish.what if wish.page_id is None else None
+            if host is not None:
+                self._planner.hosts.forget(host)
+            for forget in self._others:
+                forget(page_ids, host)
             self._journal.drop(page_ids)
         self._journal.forget(wishes, now).addErrback(self._not_forgotten, wishes)
 

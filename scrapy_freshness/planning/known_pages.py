@@ -21,18 +21,25 @@ class KnownPages:
         self._table = table
         self._index = FingerprintIndex()
         self._forgotten: set[int] = set()  #: rows of pages whose records are gone
+        self._count: list[int] = []  #: how many pages of each host are known, by its number
 
     def fill(self, fingerprints: NDArray[np.int64]) -> None:
         """Know the pages of a table that was just loaded, by row."""
         self._index.fill(fingerprints)
+        self._count = np.bincount(self._table.host[: len(self._table)]).tolist()
 
     def add(self, fingerprint: int, row: int) -> None:
         """Know a page; one that was forgotten gets another row."""
         self._index.add(fingerprint, row)
+        host = int(self._table.host[row])
+        self._count.extend([0] * (host + 1 - len(self._count)))
+        self._count[host] += 1
 
     def forget(self, row: int) -> None:
         """Do not find a page any more."""
-        self._forgotten.add(row)
+        if row not in self._forgotten:
+            self._forgotten.add(row)
+            self._count[self._table.host[row]] -= 1
 
     def is_forgotten(self, row: int) -> bool:
         """Whether the page of a row is known no more."""
@@ -87,7 +94,7 @@ class KnownPages:
     def count_pages(self, host: str) -> int:
         """How many pages of a host are known."""
         numbers = self._table.host_numbers([host])
-        return int(np.count_nonzero(self._table.host[: len(self._table)] == numbers[0])) if numbers else 0
+        return self._count[numbers[0]] if numbers else 0
 
     @property
     def has_many_new(self) -> bool:

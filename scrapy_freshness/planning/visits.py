@@ -132,12 +132,12 @@ def updated_record(
     """Return the page's record after a visit; its change rate is estimated separately.
 
     A page that has left is not looked at again before a page usually is: with a small budget, looks at
-    what is gone would otherwise take most of it.
+    what is gone would otherwise take most of it. Nor is one whose request was stopped: who stopped it will
+    stop most others like it, and there may be very many.
     """
     if report.outcome is Outcome.IGNORED:
-        return replace(
-            record, not_before=report.at + _pause(upkeep, record.failures), failures=record.failures + 1
-        )
+        rest = _pause_of_left(upkeep, record.failures, usual_wait_seconds)
+        return replace(record, not_before=report.at + rest, failures=record.failures + 1)
     if report.outcome.saw_content:
         after = _after_content(record, report, upkeep)
         if record.kind.is_polled:
@@ -151,9 +151,7 @@ def updated_record(
         after.terms = after.links = b""  # nobody finds it any more
         if after.status is not record.status:
             after.failures = 1
-        first = max(upkeep.gone_recheck_seconds, usual_wait_seconds)
-        longest = max(upkeep.gone_recheck_max_seconds, 4 * usual_wait_seconds)
-        after.not_before = report.at + doubled(first, after.failures - 1, longest)
+        after.not_before = report.at + _pause_of_left(upkeep, after.failures - 1, usual_wait_seconds)
     else:
         after.not_before = report.at + _pause_after_failure(upkeep, record.failures)
     return after
@@ -251,15 +249,27 @@ def readable_profiles(profiles: bytes) -> tuple[Profile, ...]:
 
 
 def longest_pauses(pages: PageColumns, upkeep: Upkeep) -> NDArray[np.float64]:
-    """Return the longest time for which each page may be left alone, as it stands."""
+    """Return the longest time for which each page may be left alone, as it stands, when a crawl begins.
+
+    What was stopped is tried as soon as what has failed: with other settings, nobody may stop it.
+    """
     has_left = np.isin(pages.status, list(_LEFT.values()))
     goes_on_failing = pages.failures > _PATIENT_FAILURES
+    pause = upkeep.backoff_seconds * 2.0 ** np.clip(pages.failures - 1, 0, _PATIENT_FAILURES)
     longest: NDArray[np.float64] = np.where(
         has_left,
         upkeep.gone_recheck_max_seconds,
-        np.where(goes_on_failing, _longest_pause_of_failing(upkeep), upkeep.backoff_max_seconds),
+        np.where(
+            goes_on_failing, _longest_pause_of_failing(upkeep), np.minimum(pause, upkeep.backoff_max_seconds)
+        ),
     )
     return longest
+
+
+def _pause_of_left(upkeep: Upkeep, failures: int, usual_wait_seconds: float) -> float:
+    first = max(upkeep.gone_recheck_seconds, usual_wait_seconds)
+    longest = max(upkeep.gone_recheck_max_seconds, 4 * usual_wait_seconds)
+    return doubled(first, failures, longest)
 
 
 def _pause_after_failure(upkeep: Upkeep, failures: int) -> float:

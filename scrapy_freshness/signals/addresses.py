@@ -24,6 +24,15 @@ class Address(NamedTuple):
     was_relative: bool = False
 
 
+def is_on_host(name: str, host: str) -> bool:
+    """Whether a name, which may have a port, is that of a host.
+
+    >>> is_on_host("a.example:8000", "a.example"), is_on_host("b.a.example", "a.example")
+    (True, False)
+    """
+    return name == host or name.startswith(f"{host}:")
+
+
 def read_address(text: str, base: str = "") -> Address | None:
     """Return an address as it is meant, resolved against *base* if it is relative; None if it cannot be used.
 

@@ -1,5 +1,7 @@
 """Remove and re-assign what is kept; `Store` sees to it that no crawl writes meanwhile."""
 
+import json
+
 from sqlalchemy import ColumnElement, Connection, delete, func, select, text, update
 
 from scrapy_freshness.errors import StorageError
@@ -68,12 +70,38 @@ def forget_host(connection: Connection, name: str) -> int:
     """Remove a host, its pages and their visits; returns how many pages."""
     name = host_name(name)
     forgotten = forget_pages(connection, page.c.host_id == number_of(host, name))
-    for table in (signal_count, host_count):
-        connection.execute(delete(table).where(table.c.host_id == number_of(host, name)))
+    for spider_id in connection.scalars(select(spider.c.id)).all():
+        forget_learned(connection, name, spider_id)
     connection.execute(delete(host).where(host.c.name == name))
-    on_any_port = seen_links.c.host.startswith(f"{name}:", autoescape=True)
-    connection.execute(delete(seen_links).where((seen_links.c.host == name) | on_any_port))
     return forgotten
+
+
+def forget_learned(connection: Connection, host_: str, spider_id: int) -> None:
+    """Remove what a spider has counted and learned on a host, beside its pages."""
+    for table in (signal_count, host_count):
+        there = table.c.host_id == number_of(host, host_)
+        connection.execute(delete(table).where(table.c.spider_id == spider_id, there))
+    own = seen_links.c.spider_id == spider_id
+    on_any_port = seen_links.c.host.startswith(f"{host_}:", autoescape=True)
+    connection.execute(delete(seen_links).where(own, (seen_links.c.host == host_) | on_any_port))
+    own = page_group.c.spider_id == spider_id
+    named_so = page_group.c.name.contains(json.dumps(host_, ensure_ascii=False), autoescape=True)
+    for name in connection.scalars(select(page_group.c.name).where(own, named_so)).all():
+        if _host_of_group(name) == host_:
+            connection.execute(delete(page_group).where(own, page_group.c.name == name))
+
+
+def _host_of_group(name: str) -> str | None:
+    """The host whose pages a group has; None if they are of several.
+
+    >>> _host_of_group('["rates", "a.example", "a.example/news/*"]'), _host_of_group('["rates"]')
+    ('a.example', None)
+    """
+    try:
+        _, group_host, *_ = json.loads(name)
+    except ValueError:
+        return None
+    return str(group_host)
 
 
 def prune_some_visits(connection: Connection, before: float) -> int:
@@ -91,8 +119,11 @@ def prune_some_signals(connection: Connection, before: float) -> int:
 
 def prune_counts(connection: Connection, before: float) -> None:
     """Remove the counts of minutes that ended before a time, and wishes that were granted before it."""
+    spider_ids = connection.scalars(select(spider.c.id)).all()
     for table in (visit_count, fetch_count, freshness_minute):
-        connection.execute(delete(table).where(table.c.minute < int(before // 60)))
+        for number in spider_ids:  # which their keys begin with
+            old = (table.c.spider_id == number) & (table.c.minute < int(before // 60))
+            connection.execute(delete(table).where(old))
     connection.execute(delete(wish).where(wish.c.done_at < before))
 
 

@@ -40,6 +40,7 @@ COLUMNS: dict[str, DTypeLike] = {
     "change_rate": np.float32,
 }
 
+_select_names = BulkSelect(select(host.c.id, host.c.name), host.c.id)
 _select_records = BulkSelect(record_query, page.c.page_id)
 
 
@@ -60,7 +61,7 @@ def load_pages(connection: Connection, spider_name: str) -> PageColumns:
     # One column after the other, so that the chunks of only one are there twice.
     columns = {name: np.concatenate(chunks.pop(name)) for name in COLUMNS}
     host_ids, positions = np.unique(columns.pop("host_id"), return_inverse=True)
-    names = {row.id: row.name for row in connection.execute(select(host.c.id, host.c.name))}
+    names = dict(_select_names(connection, host_ids.tolist()))
     return PageColumns(
         hosts=[names[number] for number in host_ids.tolist()],
         host=positions.astype(np.int32),
@@ -99,8 +100,9 @@ def load_records(connection: Connection, page_ids: Iterable[int]) -> list[PageRe
 
 
 def load_hosts(connection: Connection, only: str | None = None) -> list[HostRecord]:
-    """What is kept about every host, or about one."""
-    query = select(host.c.name.label("host"), *list(host.c)[2:])
+    """What is kept about hosts, or about one; those of which only the name is known are left out."""
+    is_special = (host.c.blocked_until > 0) | (host.c.failures > 0) | (host.c.audits > 0)
+    query = select(host.c.name.label("host"), *list(host.c)[2:]).where(is_special)
     if only is not None:
         query = query.where(host.c.name == host_name(only))
     return [HostRecord(**row) for row in connection.execute(query).mappings()]

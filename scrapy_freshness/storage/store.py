@@ -46,6 +46,10 @@ from scrapy_freshness.storage.writing import BatchWriter, numbers_of
 
 T = TypeVar("T")
 
+#: Portions of the log that are removed at one call, a twentieth of a second each. Called every minute, it
+#: keeps up with a thousand visits per second.
+_PORTIONS_AT_ONCE = 3
+
 
 class Store:
     """All that is known, in one database.
@@ -151,7 +155,7 @@ class Store:
             return reading.load_records(connection, page_ids)
 
     def load_hosts(self, only: str | None = None) -> list[HostRecord]:
-        """What is kept about every host, or about one."""
+        """What is kept about hosts, or about one; those of which only the name is known are left out."""
         with self.reading() as connection:
             return reading.load_hosts(connection, only)
 
@@ -334,19 +338,21 @@ class Store:
             return maintenance.adopt(connection, old_spider, new_spider)
 
     def prune_visits(self, before: float) -> int:
-        """Remove older visits, signals and counts per minute; returns how many visits.
+        """Remove older visits, signals and counts per minute, some at each call; returns how many visits.
 
-        What was learned from the visits stays. A crawl may go on meanwhile.
+        What was learned from the visits stays. A crawl may go on meanwhile: after the log was made shorter,
+        many calls are needed, but none keeps the database for long.
         """
         pruned = 0
-        while True:
+        for _ in range(_PORTIONS_AT_ONCE):
             with self.writing() as connection:
                 some = maintenance.prune_some_visits(connection, before)
                 more = maintenance.prune_some_signals(connection, before)
                 if not some and not more:
                     maintenance.prune_counts(connection, before)
-                    return pruned
+                    break
             pruned += some
+        return pruned
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:

@@ -13,10 +13,10 @@ from sqlalchemy import Connection, delete, insert, select, update
 
 from scrapy_freshness.model import Wish, WishKind
 from scrapy_freshness.storage.bulk import BulkSelect
-from scrapy_freshness.storage.maintenance import forget_pages
+from scrapy_freshness.storage.maintenance import forget_learned, forget_pages
 from scrapy_freshness.storage.reading import number_of
 from scrapy_freshness.storage.rows import clean, host_name
-from scrapy_freshness.storage.schema import host, host_count, page, signal_count, spider, wish
+from scrapy_freshness.storage.schema import host, page, spider, wish
 from scrapy_freshness.storage.store import Store
 from scrapy_freshness.storage.wish_rows import end_wishes, load_wishes
 
@@ -94,15 +94,15 @@ def forget_as_wished(store: Store, spider_name: str, wished: Iterable[Wish], now
 def _forget(connection: Connection, spider_name: str, wished: Wish, now: float) -> None:
     condition = page.c.page_id == wished.page_id
     if wished.page_id is None:
-        # The host itself stays: crawls of other spiders know it by its number.
-        condition = page.c.host_id == number_of(host, host_name(wished.what))
+        name = host_name(wished.what)
+        condition = page.c.host_id == number_of(host, name)
         condition &= page.c.spider_id == number_of(spider, clean(spider_name))
+        # The host itself stays: crawls of other spiders know it by its number.
         clear = {"blocked_until": 0.0, "failures": 0, "audits": 0, "false_not_modified": 0}
-        connection.execute(update(host).where(host.c.name == host_name(wished.what)).values(clear))
-        for table in (signal_count, host_count):
-            own = table.c.spider_id == number_of(spider, clean(spider_name))
-            there = table.c.host_id == number_of(host, host_name(wished.what))
-            connection.execute(delete(table).where(own, there))
+        connection.execute(update(host).where(host.c.name == name).values(clear))
+        owner = connection.scalar(select(spider.c.id).where(spider.c.name == clean(spider_name)))
+        if owner is not None:
+            forget_learned(connection, name, owner)
     doomed = select(page.c.page_id).where(condition)
     void = (wish.c.done_at.is_(None)) & wish.c.page_id.in_(doomed) & (wish.c.id != wished.wish_id)
     connection.execute(update(wish).where(void).values(done_at=now, outcome="forgotten"))

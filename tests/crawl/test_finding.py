@@ -1,10 +1,12 @@
 """Where sources are found, how many, and for whom they may speak."""
 
+import pytest
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response
 from scrapy.utils.request import fingerprint
 
 from scrapy_freshness.config import Config
+from scrapy_freshness.crawl import finding
 from scrapy_freshness.crawl.finding import SourceFinder
 from scrapy_freshness.crawl.known_sources import KnownSources
 from scrapy_freshness.model import PageKind, PageRecord, SourceRecord
@@ -58,6 +60,27 @@ def test_feeds_of_a_page_may_speak_for_its_host() -> None:
     assert other.kind is PageKind.FEED
 
 
+def test_sources_of_a_host_that_was_forgotten_are_found_again() -> None:
+    found = Found()
+    found.finder.add("http://a.example/map.xml", PageKind.SITEMAP, found="robots")
+    tags = [feed_tag(f"/feed/{number}") for number in range(30)]
+    first = found.look_at(*tags)
+    assert found.known.has_sitemap("a.example")
+    assert len(found.known.of_host("a.example")) == 11
+
+    page_ids = [source.page_id for source in first]
+    for row in found.planner.known.rows_of_host("a.example"):
+        found.planner.forget(row)
+    found.known.forget(page_ids)
+    found.finder.forget("a.example")
+
+    assert found.known.of_host("a.example") == []
+    assert not found.known.has_sitemap("a.example")
+    found.known.note(first[0])  # its poll was under way
+    assert found.sources() == []
+    assert len(found.look_at(*tags)) == 10
+
+
 def test_a_host_has_only_so_many_feeds() -> None:
     assert len(Found().look_at(*(feed_tag(f"/feed/{number}") for number in range(30)))) == 10
 
@@ -75,6 +98,23 @@ def test_hubs_of_pages_are_remembered_with_their_topics() -> None:
 
     assert (source.page_id, source.kind) == (HOME.page_id, PageKind.PAGE)
     assert (source.hub, source.topic) == ("http://hub.example/", "http://a.example/")
+
+
+def test_sitemaps_of_robots_txt_are_found_however_many_servers_were_met(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(finding, "_MOST_ROBOTS", 10)
+    found = Found()
+    for number in range(20):
+        body = b"" if number % 2 else f"Sitemap: http://{number}.example/map.xml".encode()
+        request = Request(f"http://{number}.example/robots.txt")
+        found.finder.read_robots(request, Response(request.url, body=body))
+    request = Request("http://a.example/robots.txt")
+    found.finder.read_robots(request, Response(request.url, body=b"Sitemap: http://a.example/map.xml"))
+
+    assert [source.url for source in found.look_at()] == ["http://a.example/map.xml"]
+    assert not found.look_at(url="http://0.example/"), "the oldest is forgotten"
+    assert found.look_at(url="http://2.example/")
 
 
 def test_sitemaps_of_robots_txt_wait_until_a_page_of_the_server_is_visited() -> None:

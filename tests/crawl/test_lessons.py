@@ -13,10 +13,12 @@ from scrapy_freshness.crawl.lessons import Lessons
 from scrapy_freshness.imports.estimates import refresh_estimates
 from scrapy_freshness.model import Batch, PageKind, PageRecord
 from scrapy_freshness.planning.link_learner import PROFIT_STATE
+from scrapy_freshness.planning.told import Told
 from scrapy_freshness.storage.estimate_rows import replace_groups
 from scrapy_freshness.storage.importance_rows import (
     GIVEN,
     ImportanceRule,
+    announce,
     give_importances,
     write_importances,
 )
@@ -76,6 +78,32 @@ def test_what_is_imported_reaches_a_crawl_that_runs(
     assert lessons.importances.of(9, "http://a.example/9", "a.example") == 4.0
     assert lessons.importances.of(8, "http://b.example/", "b.example") == 3.0
     assert caplog.messages == ["Importances of 1 pages are others now"]
+
+
+def test_importances_are_copied_only_if_something_is_new(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = Config(database_url=sqlite_url)
+    copies = []
+    present = Told.importances.fget
+    monkeypatch.setattr(Told, "importances", property(lambda told: copies.append(1) or present(told)))
+    with Store.open(sqlite_url) as store:
+        store.save("news", Batch(pages=[page(1), page(2)]))
+        planner = new_planner(config, upkeep_of(config), lambda pages: None)
+        planner.load(store.load_pages("news"), 3, 0.0)
+        planner.start(0.0)
+        lessons = Lessons(config, "news", planner, at_once)
+        for minute in range(5):
+            lessons.ask(60.0 * minute)
+        before = len(copies)
+        with store.writing() as connection:
+            write_importances(connection, [(2, 0.25, GIVEN)])
+            announce(connection)
+        for minute in range(5, 9):
+            lessons.ask(60.0 * minute)
+
+    assert (before, len(copies)) == (0, 1)
+    assert planner.told.importances[1].tolist() == [1.0, 0.25]
 
 
 def test_a_database_that_fails_is_asked_again(sqlite_url: str, caplog: pytest.LogCaptureFixture) -> None:

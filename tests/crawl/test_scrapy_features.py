@@ -19,7 +19,11 @@ from scrapy_freshness.storage.page_reports import find_pages, page_visits
 COMPONENTS = {
     "SCHEDULER": "scrapy_freshness.crawl.scheduler.FreshnessScheduler",
     "EXTENSIONS": {"scrapy_freshness.crawl.extension.Freshness": 0},
-    "DOWNLOADER_MIDDLEWARES": {"scrapy_freshness.crawl.downloader.FreshnessDownloaderMiddleware": 555},
+    "DOWNLOADER_MIDDLEWARES": {
+        "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+        "scrapy_freshness.crawl.robots.FreshRobotsTxtMiddleware": 100,
+        "scrapy_freshness.crawl.downloader.FreshnessDownloaderMiddleware": 555,
+    },
     "SPIDER_MIDDLEWARES": {"scrapy_freshness.crawl.output.FreshnessSpiderMiddleware": 10},
     "ITEM_PIPELINES": {"scrapy_freshness.crawl.pipeline.FreshnessPipeline": 10},
 }
@@ -299,13 +303,14 @@ def test_pages_outside_allowed_domains_are_left_alone(site: Site, tmp_path: Path
     }
 
     both = spider.replace("DOMAINS", '["127.0.0.1", "127.0.0.2"]')
-    # A redirect that leads away ends its visit, and is tried again later.
-    crawl(tmp_path, site.url(), spider=both, until=site.seen({"/there": 3, "/moved": 3}))
+    # A redirect that leads away ends its visit, and is tried again later, ever more rarely.
+    settings = {"FRESHNESS_GONE_RECHECK": "0.2s", "FRESHNESS_GONE_RECHECK_MAX": "0.5s"}
+    crawl(tmp_path, site.url(), spider=both, until=site.seen({"/there": 3, "/moved": 3}), settings=settings)
 
     asked = len(site.asked("/there"))
     one = spider.replace("DOMAINS", '["127.0.0.1"]')
     enough = site.seen({"/": len(site.asked("/")) + 6, "/moved": len(site.asked("/moved")) + 2})
-    done = crawl(tmp_path, site.url(), spider=one, until=enough)
+    done = crawl(tmp_path, site.url(), spider=one, until=enough, settings=settings)
 
     assert len(site.asked("/there")) == asked
     assert not site.asked("/far")

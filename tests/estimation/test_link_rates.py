@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from scrapy_freshness.estimation.links import link_rates
+from scrapy_freshness.estimation.polls import extended_polls, poll_columns
 
 HOUR = 3600.0
 
@@ -28,6 +29,18 @@ def test_polls_that_were_not_made_count_for_nothing() -> None:
 
     assert padded.rate == short.rate
     assert padded.high == short.high
+
+
+def test_a_clock_that_was_set_back_makes_no_link_rate_negative() -> None:
+    """Neither by the poll that comes too early, nor by one that an earlier version has stored."""
+    stored = np.array([10.0, 1.0, -500.0, 2.0], "<f4").tobytes()
+    polls = extended_polls(extended_polls(stored, -300.0, 4), 10.0, 2)
+
+    found, seconds = poll_columns([polls])
+    estimate = link_rates(found, seconds)
+
+    assert estimate.rate[0] == pytest.approx(3 / 20)
+    assert np.frombuffer(polls, "<f4")[::2].tolist() == [10, -500, 0, 10]
 
 
 def test_links_that_left_before_the_poll_are_counted_in() -> None:

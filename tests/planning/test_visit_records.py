@@ -180,8 +180,31 @@ def test_a_request_that_was_never_sent_is_no_visit() -> None:
     record = after(KNOWN, Outcome.IGNORED, at=5000.0)
 
     assert (record.visits, record.http_status) == (4, 200)
-    assert record.not_before == 5005.0
-    assert after(record, Outcome.IGNORED, at=5000.0).not_before == 5010.0
+
+
+def test_requests_that_are_stopped_are_tried_ever_more_rarely() -> None:
+    """A site may forbid a hundred thousand pages for ever; what it allows one day later is tried that day."""
+    record, waits = NEW, []
+    for _ in range(6):
+        record = after(record, Outcome.IGNORED, at=5000.0)
+        waits.append(record.not_before - 5000.0)
+
+    assert waits == [100, 200, 400, 800, 1000, 1000]
+    assert record.status is PageStatus.NEW
+
+
+def test_with_a_small_budget_what_is_stopped_waits_as_long_as_pages_usually_do() -> None:
+    stopped = updated_record(KNOWN, Report(outcome=Outcome.IGNORED, at=0.0), UPKEEP, 400.0)
+
+    assert stopped.not_before == 400.0
+
+
+def test_what_was_stopped_is_tried_soon_after_a_restart() -> None:
+    """The settings may be others: `ROBOTSTXT_OBEY`, the allowed domains."""
+    once = after(NEW, Outcome.IGNORED)
+    often = replace(once, failures=8)
+
+    assert longest_pauses(columns_of([once, often]), UPKEEP).tolist() == [5, 60]
 
 
 def test_the_spider_sees_a_page_again_whose_callback_failed() -> None:
@@ -279,7 +302,8 @@ def test_no_course_of_events_breaks_a_record(events: list[tuple[Outcome, float]]
             outcome = Outcome.FIRST if record.last_visit_at is None else outcome
         record = after(record, outcome, at=now)
 
-        assert record.not_before <= now + longest_pauses(columns_of([record]), UPKEEP)[0]
+        if outcome is not Outcome.IGNORED:
+            assert record.not_before <= now + longest_pauses(columns_of([record]), UPKEEP)[0]
         assert record.changes <= record.visits
         assert np.isfinite(observations(record.history)).all()
         assert (record.status is PageStatus.NEW) <= (record.last_visit_at is None)

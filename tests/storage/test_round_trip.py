@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -178,10 +179,22 @@ def test_hosts_come_back(store: Store) -> None:
     blocked = HostRecord(host="ä.example", blocked_until=9.5, failures=2, audits=3, false_not_modified=1)
     store.save("quotes", Batch(pages=[page(1)], hosts=[HostRecord(host="ä.example"), blocked]))
 
-    assert sorted(store.load_hosts(), key=lambda record: record.host) == [
-        HostRecord(host="a.example"),
-        blocked,
-    ]
+    assert store.host_names() == {"a.example", "ä.example"}
+    assert store.load_hosts() == [blocked]
+
+
+@pytest.mark.parametrize(
+    ("known", "is_special"),
+    [({}, False), ({"blocked_until": 5.0}, True), ({"failures": 1}, True), ({"audits": 1}, True)],
+)
+def test_only_hosts_are_loaded_of_which_there_is_something_to_say(
+    store: Store, known: dict[str, Any], is_special: bool
+) -> None:
+    record = HostRecord(host="a.example", **known)
+    store.save("quotes", Batch(pages=[page(1)], hosts=[record]))
+
+    assert store.load_hosts() == [record] * is_special
+    assert store.load_pages("quotes").hosts == ["a.example"]
 
 
 def test_the_state_of_the_crawl_comes_back(store: Store) -> None:

@@ -4,9 +4,10 @@ import pytest
 from samples import page, visit
 from sqlalchemy import text
 
-from scrapy_freshness.model import Batch, HostRecord, Outcome, WishKind
+from scrapy_freshness.model import Batch, HostRecord, LinkSegment, Outcome, WishKind
 from scrapy_freshness.storage import wishes
 from scrapy_freshness.storage.page_reports import find_pages
+from scrapy_freshness.storage.reports import taken_by_hosts
 from scrapy_freshness.storage.store import Store
 from scrapy_freshness.storage.wishes import PageWish
 
@@ -93,6 +94,36 @@ def test_every_crawl_forgets_its_own_pages_of_a_host(web: Store) -> None:
     assert (hosts["a.example"].blocked_until, hosts["a.example"].failures) == (0.0, 0)
     web.save("quotes", Batch(pages=[page(9)]))
     assert find_pages(web, "http://a.example/9")[0].host == "a.example"
+
+
+@pytest.mark.parametrize("is_running", [False, True])
+def test_a_host_is_forgotten_with_all_that_was_learned_of_it(web: Store, is_running: bool) -> None:
+    """By a crawl that runs as without one."""
+    others = ['["rates"]', '["rates", "b.example"]', '["rates", "a.example.org"]', "rates of old"]
+    groups = [
+        '["rates", "a.example"]',
+        '["rates", "a.example", "a.example/news/*"]',
+        '["signals", "a.example"]',
+    ]
+    hosts = ["a.example", "a.example:8000", "a.example.org", "b.example"]
+    web.save(
+        "quotes",
+        Batch(
+            groups=dict.fromkeys([*groups, *others], b"x"),
+            seen_links=[LinkSegment(host=host, number=0, packed=b"12345678") for host in hosts],
+            host_fetches={("a.example", "page"): 2, ("b.example", "page"): 3},
+        ),
+    )
+    if is_running:
+        wishes.ask_to_forget_host(web, "a.example", now=50.0)
+        wishes.forget_as_wished(web, "quotes", wishes.waiting(web, "quotes"), now=52.0)
+    else:
+        web.forget(host="a.example")
+
+    assert set(web.load_groups("quotes")) == set(others)
+    assert [bool(web.load_links("quotes", host)) for host in hosts] == [False, False, True, True]
+    assert web.page_count("quotes") == 1
+    assert {host: taken.fetches for host, taken in taken_by_hosts(web, "quotes").items()} == {"b.example": 3}
 
 
 def test_wishes_follow_a_spider_that_is_renamed_and_are_pruned_once_granted(web: Store) -> None:

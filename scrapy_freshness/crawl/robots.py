@@ -1,0 +1,70 @@
+"""robots.txt in crawls that go on for months: read anew once in a while, as RFC 9309 asks.
+
+Scrapy reads that of each server once; one that could not be read then forbids nothing for ever.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.http import Response
+from scrapy.robotstxt import RobotParser
+from scrapy.utils.httpobj import urlparse_cached
+from twisted.internet.defer import Deferred
+
+from scrapy_freshness.clock import SystemClock
+from scrapy_freshness.config import Config
+
+#: Servers whose rules are remembered.
+_MOST_SERVERS = 10_000
+#: What could not be read is read again after this time, or at the usual age if that is less.
+_AGAIN_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    parser: RobotParser | None  #: None: nothing is forbidden
+    again_at: float  #: when they are to be read again
+
+
+class FreshRobotsTxtMiddleware(RobotsTxtMiddleware):
+    """Scrapy's own, but rules are read again when they are old, and hold until they could be."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        config = Config.from_settings(crawler.settings)
+        self._max_age = config.robots_max_age_seconds
+        self._clock = SystemClock()
+        self._rules: dict[str, _Rules] = {}  #: by server, read longest ago first
+        self._unreadable: set[str] = set()  #: servers that have just answered with an error
+
+    async def robot_parser(self, request: Request) -> RobotParser | None:
+        """The rules of a request's server; who asks while they are fetched waits."""
+        server = urlparse_cached(request).netloc
+        known = self._rules.get(server)
+        if known is not None and self._clock.now() < known.again_at:
+            return known.parser
+        read = await super().robot_parser(request)
+        if server in self._parsers and not isinstance(self._parsers[server], Deferred):
+            del self._parsers[server]  # the first of those who waited has what there is to know
+            self._remember(server, read)
+        return self._rules[server].parser if server in self._rules else read
+
+    def _remember(self, server: str, read: RobotParser | None) -> None:
+        before = self._rules.pop(server, None)
+        seconds = self._max_age
+        if read is None or server in self._unreadable:
+            seconds = min(seconds, _AGAIN_SECONDS)
+            read = before.parser if before is not None else read
+        self._unreadable.discard(server)
+        self._rules[server] = _Rules(read, self._clock.now() + seconds)
+        if len(self._rules) > _MOST_SERVERS:
+            del self._rules[next(iter(self._rules))]
+
+    def _parse_robots(self, response: Response, netloc: str, *more: Any) -> Any:
+        """Scrapy's, which is a coroutine or not, by its version."""
+        if response.status >= 500 or response.status == 429:
+            self._unreadable.add(netloc)
+        return super()._parse_robots(response, netloc, *more)
