@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_freshness.imports.contract import TOO_LARGE
 from scrapy_freshness.signals.addresses import read_address
 from scrapy_freshness.signals.contract import Moment
 from scrapy_freshness.signals.dates import read_date
@@ -90,7 +91,7 @@ def clicks_of(text: str) -> float:
         count = float(text.replace(",", "").replace("\u00a0", "")) if text else 1.0
     except ValueError:
         raise ValueError("no number of clicks") from None
-    if not 0 <= count < 1e15:  # NaN, too
+    if not 0 <= count < TOO_LARGE:  # NaN, too
         raise ValueError("impossible number of clicks")
     return count
 

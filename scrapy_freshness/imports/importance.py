@@ -1,10 +1,9 @@
 """Importances of pages: addresses with a number, or beginnings of addresses, which end with ``*``."""
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from scrapy_freshness.imports.contract import Format
+from scrapy_freshness.imports.contract import TOO_LARGE, Format
 from scrapy_freshness.imports.tables import Csv, Field, JsonLines
 from scrapy_freshness.signals.addresses import read_address
 
@@ -48,8 +47,8 @@ def importance_of(text: str) -> float:
         value = float(text.replace(",", "."))
     except ValueError:
         raise ValueError("no number as importance") from None
-    if not 0 < value < math.inf:
-        raise ValueError("importance must be above 0")
+    if not 0 < value < TOO_LARGE:
+        raise ValueError("importance must be above 0, and below 1e15")
     return value
 
 

@@ -1,12 +1,11 @@
 """Queries of searchers: tables with a query and how often it was asked, exports of search logs, lines."""
 
-import math
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from scrapy_freshness.content.terms import query_terms
-from scrapy_freshness.imports.contract import Format, Parsed
+from scrapy_freshness.imports.contract import TOO_LARGE, Format, Parsed
 from scrapy_freshness.imports.tables import Csv, Field, JsonLines, cells, parsed_lines
 
 #: The names of columns in exports of search consoles (several languages) and of site search (Matomo, ...).
@@ -124,8 +123,8 @@ def count_of(text: str) -> float:
         count = float(text.replace(",", "."))
     except ValueError:
         raise ValueError("no number as count") from None
-    if not 0 <= count < math.inf:
-        raise ValueError("count must be 0 or more")
+    if not 0 <= count < TOO_LARGE:
+        raise ValueError("count must be 0 or more, and below 1e15")
     return count
 
 
