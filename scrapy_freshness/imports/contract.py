@@ -11,9 +11,6 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from scrapy_freshness.model import ImportProgress
 
-#: No number of a file is as large: sums and products of such numbers stay finite, and whole ones exact.
-TOO_LARGE = 1e15
-
 B_contra = TypeVar("B_contra", contravariant=True)
 B = TypeVar("B")
 
