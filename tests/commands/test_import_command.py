@@ -50,7 +50,10 @@ def test_importances_reach_pages_while_a_crawl_runs(
     assert answer.exit_code == 0
     assert answer.json["pages"] == 2
     assert answer.json["kept"] == 1
-    assert answer.json["files"][0]["bad"] == {"no usable URL": 1, "importance must be above 0, and below 1e15": 1}
+    assert answer.json["files"][0]["bad"] == {
+        "no usable URL": 1,
+        "importance must be above 0, and below 1e15": 1,
+    }
     assert [each["line"] for each in answer.json["files"][0]["shown"]] == [5, 6]
     assert (found[SLOW], found[FAST], found[NEW]) == (7.5, 2.0, 1.0)
 
