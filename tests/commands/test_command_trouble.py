@@ -87,6 +87,29 @@ def test_a_url_that_leads_nowhere_is_one_line(freshness: Run, url: str) -> None:
     assert is_one_line(answer)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("import", "queries", "{name}"),
+        ("import", "clicks", "/tmp/{name}/log"),
+        ("export", "--output", "{name}"),
+        ("export", "--trace", "--output", "{name}"),
+        ("simulate", "poisson", "--plot", "{name}/plot.png"),
+        ("replay", "{name}", "--policy", "fixed", "--budget", "9/day"),
+        ("replay", "x", "--policy", "fixed", "--budget", "9/day", "--plot", "{name}/plot.png"),
+        ("status", "--database", "sqlite:///{name}"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_a_name_that_no_file_can_have_is_one_line(freshness: Run, command: tuple[str, ...]) -> None:
+    name = "x" * 5000
+    answer = freshness(*(each.format(name=name) for each in command))
+
+    assert answer.exit_code == 2
+    assert is_one_line(answer)
+    assert "File name too long" in answer.err
+
+
 @readers
 def test_a_database_in_use_can_be_read(freshness: Run, web_url: str, command: tuple[str, ...]) -> None:
     with Store.open(web_url) as store:
