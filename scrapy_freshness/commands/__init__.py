@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from scrapy_freshness.errors import FreshnessError, InputError
+from scrapy_freshness.errors import ConfigError, FreshnessError, InputError, TraceError
 from scrapy_freshness.insight.human import clipped, safe
 
 #: Subcommand -> one line of help; the module has the same name, see `module_of`.
@@ -130,7 +130,7 @@ def run_subcommand(module: Any, settings: Any, options: argparse.Namespace, cloc
         sys.stdout.flush()
     except FreshnessError as error:
         sys.stderr.write(f"scrapy freshness: {safe(str(error))}\n")
-        return 2 if isinstance(error, InputError) else 1
+        return 2 if isinstance(error, InputError | ConfigError | TraceError) else 1
     except BrokenPipeError:
         # The reader has seen enough; what is still buffered would fail once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
