@@ -389,6 +389,11 @@ class Config:
         self._check("profit", self.profit > 0, "above 0", "")
         self._check("crawl_cost", self.crawl_cost > 0, "above 0", "")
         self._check("stale_risk", self.stale_risk < 1, "below 1", "")
+        self._check(
+            "stale_limit_seconds",
+            self.stale_limit_seconds + self.stale_risk > 0,
+            "above 0 if FRESHNESS_STALE_RISK is 0",
+        )
         self._check("ping_lease_seconds", self.ping_lease_seconds >= 1, "at least 1")
         self._check("ping_timeout_seconds", self.ping_timeout_seconds > 0, "above 0")
         if self.ping_url and self.ping_listen is None:

@@ -200,12 +200,12 @@ def whole(least: int, most: int) -> Callable[[Any], int]:
 
     def parse(value: Any) -> int:
         try:
-            number = positive_int(value)
+            number = _number(value)
         except ValueError:
-            number = least - 1
-        if not least <= number <= most:
+            number = math.nan
+        if not (least <= number <= most and number == int(number)):
             raise ValueError(f"write a whole number from {least} to {most}")
-        return number
+        return int(number)
 
     return parse
 

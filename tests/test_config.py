@@ -192,6 +192,13 @@ def test_every_setting_has_a_sentence_of_help(name: str, default: object, help_:
     assert len(help_) >= 20
 
 
+def test_no_page_can_be_fresh_always_and_for_sure() -> None:
+    with pytest.raises(ConfigError, match="FRESHNESS_STALE_LIMIT must be above 0 if FRESHNESS_STALE_RISK"):
+        Config.from_settings({"FRESHNESS_STALE_LIMIT": "0s", "FRESHNESS_STALE_RISK": 0})
+
+    assert Config.from_settings({"FRESHNESS_STALE_LIMIT": "0s"}).stale_limit_seconds == 0
+
+
 def test_a_public_address_needs_one_to_listen_on() -> None:
     settings = {"FRESHNESS_PING_URL": "https://crawler.example/pings/"}
     with pytest.raises(ConfigError, match=r"FRESHNESS_PING_URL .* write FRESHNESS_PING_LISTEN"):

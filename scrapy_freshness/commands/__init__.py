@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from scrapy_freshness.errors import FreshnessError, InputError
-from scrapy_freshness.insight.human import safe
+from scrapy_freshness.errors import ConfigError, FreshnessError, InputError, TraceError
+from scrapy_freshness.insight.human import clipped, safe
 
 #: Subcommand -> one line of help; the module has the same name, see `module_of`.
 SUBCOMMANDS = {
@@ -40,6 +40,9 @@ SUBCOMMANDS = {
     "replay": "try policies on recorded histories",
     "simulate": "try policies on artificial webs",
 }
+
+#: Letters of a file's name that are shown.
+_SHOWN_NAME = 120
 
 #: Exit code after Ctrl-C, as shells have it.
 INTERRUPTED = 130
@@ -127,11 +130,16 @@ def run_subcommand(module: Any, settings: Any, options: argparse.Namespace, cloc
         sys.stdout.flush()
     except FreshnessError as error:
         sys.stderr.write(f"scrapy freshness: {safe(str(error))}\n")
-        return 2 if isinstance(error, InputError) else 1
+        return 2 if isinstance(error, InputError | ConfigError | TraceError) else 1
     except BrokenPipeError:
         # The reader has seen enough; what is still buffered would fail once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        # A name that no file can have, a full disk: what nobody who knows more has put into words.
+        name = clipped(safe(str(error.filename)), _SHOWN_NAME) + ": " if error.filename else ""
+        sys.stderr.write(f"scrapy freshness: {name}{safe(error.strerror or str(error))}\n")
+        return 2
     return exit_code
 
 

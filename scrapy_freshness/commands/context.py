@@ -21,14 +21,17 @@ from scrapy.utils.conf import arglist_to_dict
 
 from scrapy_freshness.clock import Clock, SystemClock
 from scrapy_freshness.config import PREFIX, Config
-from scrapy_freshness.errors import FreshnessError, LockedError
+from scrapy_freshness.errors import InputError, LockedError
 from scrapy_freshness.insight.human import clipped
 from scrapy_freshness.storage.store import Store
+from scrapy_freshness.units import whole
 
 #: Columns of output that does not go to a terminal.
 PIPE_WIDTH = 160
 #: Text is not set wider than this.
 TEXT_WIDTH = 100
+#: Rows that can be asked for; databases take no number that is much larger.
+_MOST_SHOWN = 10**9
 #: Work that takes longer shows a bar.
 PATIENCE_SECONDS = 2.0
 
@@ -120,7 +123,15 @@ class Context:
 def require_host(store: Store, host: str | None) -> None:
     """Refuse a host that nobody has met."""
     if host is not None and not store.has_host(host):
-        raise FreshnessError(f"no host {host} is known")
+        raise InputError(f"no host {host} is known")
+
+
+def require_spider(store: Store, spider: str | None) -> None:
+    """Refuse a spider that has never crawled with the database."""
+    known = store.spiders()
+    if spider is not None and spider not in known:
+        others = f", only {', '.join(known)}" if known else ""
+        raise InputError(f"no spider {spider} is known{others}")
 
 
 class _Console(Console):
@@ -188,7 +199,8 @@ def plain(value: Any) -> Any:
 
 
 def whole_number(text: str) -> int:
-    """A number of at least 0, from the command line."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
-    return int(text)
+    """How many of something, from the command line."""
+    try:
+        return whole(0, _MOST_SHOWN)(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be used: {error}") from None

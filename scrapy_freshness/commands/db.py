@@ -11,7 +11,7 @@ from typing import Any
 
 from scrapy.exceptions import UsageError
 
-from scrapy_freshness.commands.context import Context, new_grid
+from scrapy_freshness.commands.context import Context, new_grid, require_spider
 from scrapy_freshness.content.profiles import unpack
 from scrapy_freshness.errors import InputError
 from scrapy_freshness.estimation.history import observations
@@ -63,6 +63,7 @@ def _upgrade(context: Context) -> int:
 
 def _adopt(context: Context, old: str, new: str) -> int:
     with context.store_without_crawls() as store:
+        require_spider(store, old)
         n_pages = store.adopt(old, new)
     if context.as_json:
         context.print_json({"old": old, "new": new, "pages": n_pages})

@@ -1,5 +1,5 @@
-"""Write all pages, or all visits that are kept, as JSON Lines or CSV, to a
-file or the standard output.
+"""Write all pages, or all visits that are kept, as JSON Lines or CSV (with
+--json as a single JSON array), to a file or the standard output.
 
 The columns are those of the SQL views v_pages and v_visits; pages also get the
 value of a visit now, the expected freshness of the copy and the time of the
@@ -57,7 +57,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
     format_ = _format(context, options)
     n_rows = 0
     write: Callable[[list[Row]], int]
-    with context.store() as store, _opened(options.output, is_trace=options.trace) as file:
+    with context.store() as store, _opened(options.output, format_, is_trace=options.trace) as file:
         if options.trace:
             noun, total, chunks = "version", count_pages(store), _chunks(store, "v_pages")
             write = partial(_write_histories, file, _visits(context, store))
@@ -96,22 +96,27 @@ def _format(context: Context, options: argparse.Namespace) -> str:
     if (context.as_json or options.trace) and options.format == "csv":
         other = "--trace" if options.trace else "--json"
         raise UsageError(f"{other} and --format csv exclude each other", print_help=False)
+    if options.trace:
+        return "jsonl"
     if options.format or context.as_json:
-        return options.format or "jsonl"
+        return options.format or "json"
     return "csv" if str(options.output).lower().endswith(".csv") else "jsonl"
 
 
 def _writer(file: TextIO, format_: str, columns: tuple[str, ...]) -> Callable[[list[Row]], int]:
     """A function that writes rows to a file and returns how many."""
+    before, between, after = ("\n", ",\n", "") if format_ == "json" else ("", "", "\n")
 
-    def write_lines(rows: list[Row]) -> int:
+    def write_objects(rows: list[Row]) -> int:
+        nonlocal before
         for row in rows:
             chosen = {name: plain(row[name]) for name in columns}
-            file.write(json.dumps(chosen, separators=(",", ":")) + "\n")
+            file.write(before + json.dumps(chosen, separators=(",", ":")) + after)
+            before = between
         return len(rows)
 
-    if format_ == "jsonl":
-        return write_lines
+    if format_ != "csv":
+        return write_objects
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(columns)
     shown = _on_terminal if file.isatty() else plain
@@ -143,15 +148,24 @@ def _write_histories(file: TextIO, visits: VisitColumns, pages: list[Row]) -> in
     return n_versions
 
 
+@contextmanager
+def _array(file: TextIO, format_: str) -> Iterator[None]:
+    """What JSON has around its objects, unless each has a line of its own."""
+    file.write("[" if format_ == "json" else "")
+    yield
+    file.write("\n]\n" if format_ == "json" else "")
+
+
 def _on_terminal(value: Any) -> Any:
     return safe(value) if isinstance(value, str) else plain(value)
 
 
 @contextmanager
-def _opened(name: str | None, *, is_trace: bool) -> Iterator[TextIO]:
+def _opened(name: str | None, format_: str, *, is_trace: bool) -> Iterator[TextIO]:
     """The file to write to; a file is replaced once all is written, so that it is never half of an export."""
     if name is None:
-        yield sys.stdout
+        with _array(sys.stdout, format_):
+            yield sys.stdout
         return
     target = Path(name)
     is_special = target.exists() and not target.is_file()  # a pipe, a device
@@ -161,7 +175,7 @@ def _opened(name: str | None, *, is_trace: bool) -> Iterator[TextIO]:
             with trace_file(growing.open("wb"), name) as file:
                 yield file
         else:
-            with growing.open("w", encoding="utf-8", newline="") as file:
+            with growing.open("w", encoding="utf-8", newline="") as file, _array(file, format_):
                 yield file
         if growing != target:
             growing.replace(target)

@@ -9,7 +9,7 @@ seconds.
 import argparse
 import sys
 
-from scrapy_freshness.commands.context import Context
+from scrapy_freshness.commands.context import Context, require_host
 from scrapy_freshness.commands.lookup import pages_of
 from scrapy_freshness.errors import FreshnessError, LockedError
 from scrapy_freshness.insight.human import count, safe
@@ -60,8 +60,7 @@ def _ask_crawls(store: Store, what: str, pages: list[PageReport], now: float) ->
 
 
 def _pages_of_host(store: Store, host: str) -> int:
-    if not store.has_host(host):
-        raise FreshnessError(f"no host {safe(host)} is known; `scrapy freshness pages` shows pages by host")
+    require_host(store, host)
     return count_pages(store, PageFilter(host=host))
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from scrapy_freshness.commands.context import Context, new_table, whole_number
+from scrapy_freshness.commands.context import Context, new_table, require_host, require_spider, whole_number
 from scrapy_freshness.insight.human import clipped, count, every, expected, number, relative, safe
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.insight.rows import Row, assess, is_assumed, row_of
@@ -73,6 +73,8 @@ def run(context: Context, options: argparse.Namespace) -> None:
         url_contains=options.url,
     )
     with context.store() as store, context.progress("Reading pages"):
+        require_spider(store, options.spider)
+        require_host(store, options.host)
         terms_of = cache(partial(Terms.of, store, context.config))
         total = count_pages(store, which)
         if options.sort in COMPUTED_ORDERS:

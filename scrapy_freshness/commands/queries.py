@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from scrapy_freshness.commands.answers import Answers
-from scrapy_freshness.commands.context import Context, new_table, whole_number
+from scrapy_freshness.commands.context import Context, new_table, require_spider, whole_number
 from scrapy_freshness.crawl.configured import scoring_of
 from scrapy_freshness.crawl.fitting import Fit, fit
 from scrapy_freshness.errors import InputError
@@ -49,10 +49,8 @@ def run(context: Context, options: argparse.Namespace) -> None:
         _rebuild(context, options.spider)
         return
     with context.store() as store:
-        asked = _asked(store)
-        found = [
-            _described(context, store, spider, asked, options) for spider in _spiders(store, options.spider)
-        ]
+        spiders, asked = _spiders(store, options.spider), _asked(store)
+        found = [_described(context, store, spider, asked, options) for spider in spiders]
     if context.as_json:
         context.print_json({"terms": len(asked), "spiders": found})
         return
@@ -68,10 +66,8 @@ def _asked(store: Store) -> AskedTerms:
 
 
 def _spiders(store: Store, name: str | None) -> list[str]:
-    known = store.spiders()
-    if name is not None and name not in known:
-        raise InputError(f"there is no spider {name!r} in the database; it has {', '.join(known) or 'none'}")
-    return known if name is None else [name]
+    require_spider(store, name)
+    return store.spiders() if name is None else [name]
 
 
 def _described(
@@ -128,8 +124,8 @@ def _rebuild(context: Context, only: str | None) -> None:
     scoring = scoring_of(context.config)
     done: list[dict[str, Any]] = []
     with context.store_without_crawls() as store:
-        asked = _asked(store)
-        for spider in _spiders(store, only):
+        spiders, asked = _spiders(store, only), _asked(store)
+        for spider in spiders:
             with context.progress("Counting results and ranks"):
                 found = fit(store, spider, asked, scoring)
             assert isinstance(found, Fit)

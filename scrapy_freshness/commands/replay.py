@@ -22,7 +22,6 @@ from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.replay_plan import Plan, Record
 from scrapy_freshness.commands.replay_plot import check_plot, save_plot
 from scrapy_freshness.commands.replay_table import print_tables
-from scrapy_freshness.errors import ConfigError, InputError, TraceError
 from scrapy_freshness.simulator.comparison import compared
 from scrapy_freshness.simulator.contest import LearnerFor, takes_price
 from scrapy_freshness.simulator.phases import at_phases
@@ -65,18 +64,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Context, options: argparse.Namespace) -> None:
-    try:
-        plan = Plan.of(options)
-        if options.plot:
-            check_plot(options.plot)
-        n_runs = len(plan.records) * (len(plan.budgets_per_day) * len(plan.policies) + len(plan.rules))
-        with context.progress("Replaying", n_runs * _STEPS) as advance:
-            learner_for = learning(context.config) if plan.learn else None
-            rows = [row for record in plan.records for row in _rows(plan, record, learner_for, advance)]
-        if options.plot:
-            save_plot(options.plot, rows)
-    except (ConfigError, TraceError) as error:
-        raise InputError(str(error)) from error
+    plan = Plan.of(options)
+    if options.plot:
+        check_plot(options.plot)
+    n_runs = len(plan.records) * (len(plan.budgets_per_day) * len(plan.policies) + len(plan.rules))
+    with context.progress("Replaying", n_runs * _STEPS) as advance:
+        learner_for = learning(context.config) if plan.learn else None
+        rows = [row for record in plan.records for row in _rows(plan, record, learner_for, advance)]
+    if options.plot:
+        save_plot(options.plot, rows)
     if context.as_json:
         context.print_json(rows)
     else:

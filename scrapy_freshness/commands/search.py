@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from scrapy_freshness.commands.answers import Found, search
-from scrapy_freshness.commands.context import Context, new_table, whole_number
+from scrapy_freshness.commands.context import Context, new_table, require_spider, whole_number
 from scrapy_freshness.content.terms import query_terms
 from scrapy_freshness.crawl.configured import scoring_of
 from scrapy_freshness.errors import InputError
@@ -33,6 +33,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
         raise InputError(f"{options.query[:100]!r} has no words to search for")
     scoring = scoring_of(context.config)
     with context.store() as store:
+        require_spider(store, options.spider)
         asked = AskedTerms.of(store.load_queries())
         numbers = {term: asked.workload.number(term) for term in terms}
         known = [place for place in numbers.values() if place is not None]

@@ -26,6 +26,7 @@ from scrapy_freshness.simulator.worlds import world_named, world_names
 from scrapy_freshness.simulator.worlds.contract import Metric, Size, World, made_world, option_names
 from scrapy_freshness.units import positive_int, whole, words
 
+_SEED = whole(0, 2**53)
 #: Steps of the progress bar.
 _STEPS = 1000
 
@@ -57,8 +58,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(context: Context, options: argparse.Namespace) -> None:
     try:
         _simulate(context, options)
-    except ConfigError as error:
-        raise InputError(str(error)) from error
     except MemoryError as error:
         raise InputError(
             "such webs do not fit into memory: take fewer --pages or a shorter --horizon"
@@ -72,7 +71,7 @@ def _simulate(context: Context, options: argparse.Namespace) -> None:
     sizes = _sizes(options, kind)
     usual = kind.usual
     policies = words(options.policy) if options.policy is not None else usual.policies
-    seed = _number("--seed", options.seed, whole_from_zero)
+    seed = _number("--seed", options.seed, _SEED)
     repeat = usual.repeat
     if options.repeat is not None:
         repeat = _number("--repeat", options.repeat, positive_int)
@@ -143,11 +142,6 @@ def _sizes(options: argparse.Namespace, kind: type[World]) -> list[Size]:
 
 def _or(given: str | None, usual: float) -> str:
     return str(usual) if given is None else given
-
-
-def whole_from_zero(value: Any) -> int:
-    """Parse a whole number of at least 0."""
-    return whole(1, 2**53)(int(value) + 1) - 1
 
 
 def _number(option: str, value: Any, parse: Any) -> Any:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from scrapy_freshness.commands.context import Context, print_rows, require_host
+from scrapy_freshness.commands.context import Context, print_rows, require_host, require_spider
 from scrapy_freshness.insight.hub_cases import hub_cases
 from scrapy_freshness.insight.hub_reasons import HubCase, hub_reason
 from scrapy_freshness.insight.human import (
@@ -49,6 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(context: Context, options: argparse.Namespace) -> None:
     now = context.clock.now()
     with context.store() as store, context.progress("Reading hubs"):
+        require_spider(store, options.spider)
         require_host(store, options.host)
         chosen = [each for each in hub_reports.hubs(store) if _is_chosen(each, options)]
         cases = hub_cases(store, context.config, chosen, now)

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from scrapy_freshness.commands.board import print_status
-from scrapy_freshness.commands.context import Context
-from scrapy_freshness.errors import FreshnessError
+from scrapy_freshness.commands.context import Context, require_spider
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.insight.spending import MINUTE_SECONDS, spending
 from scrapy_freshness.model import Outcome, PageColumns, PageStatus
@@ -32,8 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(context: Context, options: argparse.Namespace) -> None:
     now = context.clock.now()
     with context.store() as store, context.progress("Reading pages"):
-        if options.spider is not None and options.spider not in store.spiders():
-            raise FreshnessError(f"no spider {options.spider} is known, only {', '.join(store.spiders())}")
+        require_spider(store, options.spider)
         # Minutes before hours: what a crawl adds meanwhile must not make a part larger than the whole.
         minutes = last_minutes(store, now)
         status = {

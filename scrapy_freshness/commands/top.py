@@ -15,11 +15,11 @@ from typing import Any
 
 from rich.live import Live
 
-from scrapy_freshness.commands.context import Context
+from scrapy_freshness.commands.context import Context, require_spider
 from scrapy_freshness.commands.keyboard import Keyboard
 from scrapy_freshness.commands.status import last_minutes
 from scrapy_freshness.commands.top_screen import Screen
-from scrapy_freshness.errors import FreshnessError, InputError
+from scrapy_freshness.errors import InputError
 from scrapy_freshness.model import Outcome, PageStatus
 from scrapy_freshness.storage import inspection, reports
 from scrapy_freshness.storage.latest import LatestVisit, freshness_since, latest_visits
@@ -46,8 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(context: Context, options: argparse.Namespace) -> None:
     interval = _interval(options.interval)
     with context.store() as store:
-        if options.spider is not None and options.spider not in store.spiders():
-            raise FreshnessError(f"no spider {options.spider} is known, only {', '.join(store.spiders())}")
+        require_spider(store, options.spider)
         watch = Watch(store, options.spider)
         if context.as_json:
             context.print_json(watch.look(context.clock.now()))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_freshness.imports.numerals import TOO_LARGE, number_of
 from scrapy_freshness.signals.addresses import read_address
 from scrapy_freshness.signals.contract import Moment
 from scrapy_freshness.signals.dates import read_date
@@ -83,14 +84,11 @@ class ClickRows:
 def clicks_of(text: str) -> float:
     """A number of clicks, 1 if there is none; `ValueError` says why it cannot be used.
 
-    >>> clicks_of(""), clicks_of("1,200"), clicks_of("0")
-    (1.0, 1200.0, 0.0)
+    >>> clicks_of(""), clicks_of("1,200"), clicks_of("1,5"), clicks_of("0")
+    (1.0, 1200.0, 1.5, 0.0)
     """
-    try:
-        count = float(text.replace(",", "").replace("\u00a0", "")) if text else 1.0
-    except ValueError:
-        raise ValueError("no number of clicks") from None
-    if not 0 <= count < 1e15:  # NaN, too
+    count = number_of(text, is_count=True) if text else 1.0
+    if not 0 <= count < TOO_LARGE:  # NaN, too
         raise ValueError("impossible number of clicks")
     return count
 

@@ -1,10 +1,10 @@
 """Importances of pages: addresses with a number, or beginnings of addresses, which end with ``*``."""
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from scrapy_freshness.imports.contract import Format
+from scrapy_freshness.imports.numerals import TOO_LARGE, number_of
 from scrapy_freshness.imports.tables import Csv, Field, JsonLines
 from scrapy_freshness.signals.addresses import read_address
 
@@ -44,12 +44,9 @@ class ImportanceRows:
 
 def importance_of(text: str) -> float:
     """A number above 0; `ValueError` says why it is none."""
-    try:
-        value = float(text.replace(",", "."))
-    except ValueError:
-        raise ValueError("no number as importance") from None
-    if not 0 < value < math.inf:
-        raise ValueError("importance must be above 0")
+    value = number_of(text)
+    if not 0 < value < TOO_LARGE:
+        raise ValueError("importance must be above 0, and below 1e15")
     return value
 
 

@@ -1,12 +1,12 @@
 """Queries of searchers: tables with a query and how often it was asked, exports of search logs, lines."""
 
-import math
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from scrapy_freshness.content.terms import query_terms
 from scrapy_freshness.imports.contract import Format, Parsed
+from scrapy_freshness.imports.numerals import TOO_LARGE, number_of
 from scrapy_freshness.imports.tables import Csv, Field, JsonLines, cells, parsed_lines
 
 #: The names of columns in exports of search consoles (several languages) and of site search (Matomo, ...).
@@ -38,8 +38,6 @@ FIELDS = (
     ),
 )
 
-#: With which thousands are told apart: 1,234 and 1.234.567 and 1 234.
-_THOUSANDS = re.compile(r"\d{1,3}(?:([.,\u00a0\u202f ])\d{3})(?:\1\d{3})*")
 #: As `sort | uniq -c` writes.
 _COUNTED = re.compile(r"\s+(\d+)\s(.*)")
 
@@ -116,16 +114,9 @@ def count_of(text: str) -> float:
     >>> count_of(""), count_of("12"), count_of("1.5"), count_of("1,234"), count_of("2\u202f000")
     (1.0, 12.0, 1.5, 1234.0, 2000.0)
     """
-    if not text:
-        return 1.0
-    if thousands := _THOUSANDS.fullmatch(text):
-        text = text.replace(thousands[1], "")
-    try:
-        count = float(text.replace(",", "."))
-    except ValueError:
-        raise ValueError("no number as count") from None
-    if not 0 <= count < math.inf:
-        raise ValueError("count must be 0 or more")
+    count = number_of(text, is_count=True) if text else 1.0
+    if not 0 <= count < TOO_LARGE:
+        raise ValueError("count must be 0 or more, and below 1e15")
     return count
 
 

@@ -24,6 +24,11 @@ class Requests:
     fresh: float  #: that met a fresh copy, or a new page that had been fetched
     made: float
 
+    @property
+    def share(self) -> float:
+        """Share of the requests that met fresh content; nan if there were none."""
+        return self.fresh / self.made if self.made else np.nan
+
 
 class MixedWeb:
     """Sources first, then documents that change, then the pages behind all links."""
@@ -69,7 +74,9 @@ def judged_apart(
     weights = np.array([address.importance for address in web.documents.addresses])
     of_documents = float(weights.sum()) * (end - start)
     of_news = web.news.bound(start, end)
-    fresh = web.documents.freshness(documents, start, end, first_copy_at=first_copy_at)
+    fresh = (
+        web.documents.freshness(documents, start, end, first_copy_at=first_copy_at) if of_documents else 0.0
+    )
     share = web.news.profit(news, start, end) if of_news else 0.0
     return Requests(of_documents * fresh + of_news * share, of_documents + of_news)
 

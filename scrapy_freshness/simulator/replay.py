@@ -143,8 +143,8 @@ class Replay:
         return self._judged(enter(contest, name, learner_for=learner_for, options=options, progress=progress))
 
     def later(self, seconds: float) -> "Replay":
-        """The same contest, begun a little later: at most a fifth of it is left out."""
-        seconds = min(seconds, (self.end - self.start) / 5)
+        """The same contest, begun a little later: at most a fifth of what is judged is left out."""
+        seconds = min(seconds, (self.end - self.judged_from) / 5)
         return Replay(self.web, self.start + seconds, self.end, self.judged_from + seconds)
 
     def run_as_shipped(self, name: str) -> Outcome:

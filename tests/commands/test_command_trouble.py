@@ -87,6 +87,62 @@ def test_a_url_that_leads_nowhere_is_one_line(freshness: Run, url: str) -> None:
     assert is_one_line(answer)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("import", "queries", "{name}"),
+        ("import", "clicks", "/tmp/{name}/log"),
+        ("export", "--output", "{name}"),
+        ("export", "--trace", "--output", "{name}"),
+        ("simulate", "poisson", "--plot", "{name}/plot.png"),
+        ("replay", "{name}", "--policy", "fixed", "--budget", "9/day"),
+        ("replay", "x", "--policy", "fixed", "--budget", "9/day", "--plot", "{name}/plot.png"),
+        ("status", "--database", "sqlite:///{name}"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_a_name_that_no_file_can_have_is_one_line(freshness: Run, command: tuple[str, ...]) -> None:
+    name = "x" * 5000
+    answer = freshness(*(each.format(name=name) for each in command))
+
+    assert answer.exit_code == 2
+    assert is_one_line(answer)
+    assert "File name too long" in answer.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["status", "top", "pages", "queries", "queries --rebuild", "search rain", "sources", "db adopt x"],
+)
+def test_a_spider_that_nobody_knows_is_the_same_line_everywhere(freshness: Run, command: str) -> None:
+    given = command.split() if "adopt" not in command else ["db", "adopt", "nosuch", "x"]
+    option = [] if "adopt" in command else ["--spider", "nosuch"]
+    answer = freshness(*given, *option)
+
+    assert (answer.exit_code, answer.out) == (2, "")
+    assert answer.err == "scrapy freshness: no spider nosuch is known, only news, shop\n"
+
+
+@pytest.mark.parametrize("command", ["pages --host", "signals --host", "sources --host", "forget --yes"])
+def test_a_host_that_nobody_knows_is_the_same_line_everywhere(freshness: Run, command: str) -> None:
+    answer = freshness(*command.split(), "nosuch")
+
+    assert (answer.exit_code, answer.out) == (2, "")
+    assert answer.err == "scrapy freshness: no host nosuch is known\n"
+
+
+@pytest.mark.parametrize("command", [("pages", "--limit"), ("pages", "--offset"), ("show", SLOW, "--visits")])
+def test_nobody_asks_for_so_many_rows(
+    freshness: Run, capsys: pytest.CaptureFixture[str], command: tuple[str, ...]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        freshness(*command, "9" * 23)
+
+    assert ended.value.code == 2
+    assert "write a whole number from 0 to 1000000000" in capsys.readouterr().err
+    assert freshness(*command, "1000000000").exit_code == 0
+
+
 @readers
 def test_a_database_in_use_can_be_read(freshness: Run, web_url: str, command: tuple[str, ...]) -> None:
     with Store.open(web_url) as store:

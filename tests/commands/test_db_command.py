@@ -117,8 +117,8 @@ def test_an_heir_that_knows_the_page_gets_the_one_with_the_history(freshness: Ru
 def test_a_spider_that_does_not_exist_cannot_be_adopted(freshness: Run) -> None:
     answer = freshness("db", "adopt", "nwes", "journal")
 
-    assert answer.exit_code == 1
-    assert "no spider 'nwes' in the database; it has news, shop" in answer.err
+    assert answer.exit_code == 2
+    assert "no spider nwes is known, only news, shop" in answer.err
 
 
 def test_adoption_waits_for_no_crawl(freshness: Run, web_url: str) -> None:

@@ -64,6 +64,16 @@ def test_both_formats_have_the_same_values(freshness: Run, database_url: str) ->
         assert text == {name: "" if value is None else str(value) for name, value in row.items()}
 
 
+def test_json_is_one_array_and_json_lines_are_lines(freshness: Run, chunk: int, tmp_path: Path) -> None:
+    rows = lines(freshness("export", "--format", "jsonl").out)
+    freshness("export", "--json", "--output", str(tmp_path / "pages.csv"))
+
+    assert freshness("export", "--json").json == rows
+    assert lines(freshness("export", "--json", "--format", "jsonl").out) == rows
+    assert json.loads((tmp_path / "pages.csv").read_text()) == rows
+    assert len(freshness("export", "--visits", "--json").json) == 3
+
+
 def test_the_log_of_visits_is_exported(freshness: Run, database_url: str, chunk: int) -> None:
     fill(database_url)
     rows = lines(freshness("export", "--visits", url=database_url).out)
@@ -115,6 +125,7 @@ def test_an_empty_database_is_an_empty_file(freshness: Run, sqlite_url: str) -> 
     Store.open(sqlite_url).close()
 
     assert freshness("export", url=sqlite_url).out == ""
+    assert freshness("export", "--json", url=sqlite_url).json == []
     assert freshness("export", "--format", "csv", url=sqlite_url).out == ",".join(PAGE_COLUMNS) + "\n"
 
 

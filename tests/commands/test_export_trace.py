@@ -106,7 +106,7 @@ def test_a_trace_that_cannot_be_compressed_is_one_line(
     monkeypatch.setitem(sys.modules, "zstandard", None)
     answer = freshness("export", "--trace", "--output", str(tmp_path / "history.zst"), url=visited_url)
 
-    assert answer.exit_code == 1
+    assert answer.exit_code == 2
     assert answer.err.endswith(
         "history.zst is compressed with zstd: install the package zstandard (scrapy-freshness[zstd])\n"
     )

@@ -18,6 +18,21 @@ def importances(url: str) -> dict[str, float]:
         return {record.url: record.importance for record in store.load_records(range(1, 20))}
 
 
+def test_numbers_beyond_all_measure_are_bad_lines(
+    freshness: Callable[..., Answer], web_url: str, tmp_path: Path
+) -> None:
+    """Two of them added up, or one of them times a rate, would be infinite."""
+    queries, importance = tmp_path / "queries.csv", tmp_path / "importance.csv"
+    queries.write_text("query,count\nrain,1e308\nsun,1e308\nsnow,2\n")
+    importance.write_text(f"url,importance\n{FAST},1e308\n")
+    asked = freshness("import", "queries", str(queries), "--json")
+    weighed = freshness("import", "importance", str(importance), "--json")
+
+    assert asked.json["files"][0]["bad"] == {"count must be 0 or more, and below 1e15": 2}
+    assert weighed.json["files"][0]["bad"] == {"importance must be above 0, and below 1e15": 1}
+    assert importances(web_url)[FAST] == 1.0
+
+
 def test_importances_reach_pages_while_a_crawl_runs(
     database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -35,7 +50,10 @@ def test_importances_reach_pages_while_a_crawl_runs(
     assert answer.exit_code == 0
     assert answer.json["pages"] == 2
     assert answer.json["kept"] == 1
-    assert answer.json["files"][0]["bad"] == {"no usable URL": 1, "importance must be above 0": 1}
+    assert answer.json["files"][0]["bad"] == {
+        "no usable URL": 1,
+        "importance must be above 0, and below 1e15": 1,
+    }
     assert [each["line"] for each in answer.json["files"][0]["shown"]] == [5, 6]
     assert (found[SLOW], found[FAST], found[NEW]) == (7.5, 2.0, 1.0)
 

@@ -43,7 +43,7 @@ def test_what_cannot_be_searched_is_told_in_one_line(freshness: Callable[..., An
         (("search", "???"), "'???' has no words to search for"),
         (("search", ""), "'' has no words"),
         (("search", "snow"), "nobody asks for snow, so that pages were not read for it"),
-        (("queries", "--spider", "nobody"), "there is no spider 'nobody'"),
+        (("queries", "--spider", "nobody"), "no spider nobody is known"),
         (("search", "rain", "-s", "FRESHNESS_QUERY_SCORING=best"), "choose one of tf-idf, in-links"),
     ]:
         answer = freshness(*arguments)

@@ -103,6 +103,18 @@ def test_our_policies_may_spend_the_budget_when_they_like_and_contests_begin_aga
         assert 190 < row["fetches"] < 204, "one of two contests begins half a day later"
 
 
+def test_contests_that_begin_later_judge_most_of_what_the_warm_up_leaves(
+    replay: Replay, traces: Path
+) -> None:
+    (row,) = replay(
+        traces / "pages.jsonl.gz",
+        *("--policy", "fixed", "--budget", "1/day", "--warm-up", "0.9", "--phases", "2", "--json"),
+    ).json
+
+    assert row["days"] == pytest.approx(2.0)
+    assert 0 < row["freshness"] < 1
+
+
 def test_who_only_promises_says_nothing_else(replay: Replay, traces: Path) -> None:
     (row,) = replay(traces / "hubs.jsonl.zst", "--policy", "optimum", "--budget", "20/day", "--json").json
 

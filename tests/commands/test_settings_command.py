@@ -54,7 +54,7 @@ def test_a_database_url_that_cannot_be_parsed_is_not_shown(freshness: Run) -> No
 def test_a_value_that_cannot_be_used_is_told_after_the_reference(freshness: Run) -> None:
     answer = freshness("settings", url=NOWHERE, settings={"FRESHNESS_BUDGET": "fast"})
 
-    assert answer.exit_code == 1
+    assert answer.exit_code == 2
     assert 'FRESHNESS_BUDGET = "fast"' in answer.out
     assert "FRESHNESS_BUDGET cannot be 'fast'" in answer.err
 

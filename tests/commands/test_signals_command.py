@@ -104,7 +104,7 @@ def test_one_host_can_be_chosen(freshness: Run, web_url: str) -> None:
 def test_a_host_that_nobody_has_met_is_an_error(freshness: Run, web_url: str, command: str) -> None:
     answer = freshness(command, "--host", "nosuch")
 
-    assert answer.exit_code == 1
+    assert answer.exit_code == 2
     assert answer.err == "scrapy freshness: no host nosuch is known\n"
     assert "No sitemap or feed of b.example is known" in freshness("signals", "--host", "b.example").out
 

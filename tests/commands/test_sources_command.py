@@ -101,7 +101,7 @@ def test_people_get_tables(freshness: Run, hubs_url: str) -> None:
     for expected in (HOME, "retired", "10/h", "1 hub of 6 polled", "feed", "2.5"):
         assert expected in out
     unknown = freshness("sources", "--host", "b.example", url=hubs_url)
-    assert (unknown.exit_code, unknown.err) == (1, "scrapy freshness: no host b.example is known\n")
+    assert (unknown.exit_code, unknown.err) == (2, "scrapy freshness: no host b.example is known\n")
 
 
 def test_why_explains_hubs(freshness: Run, hubs_url: str) -> None:

@@ -98,7 +98,7 @@ def test_one_spider_can_be_chosen(freshness: Run) -> None:
         "shop"
     ]
     unknown = freshness("status", "--spider", "shops")
-    assert unknown.exit_code == 1
+    assert unknown.exit_code == 2
     assert "no spider shops is known, only news, shop" in unknown.err
 
 

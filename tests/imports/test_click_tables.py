@@ -90,7 +90,7 @@ def test_search_console_by_day_and_matomo_translated() -> None:
         ("https://a.example/,1970-01-01,1", "no usable time"),
         ("https://a.example/,2026-11-17,-1", "impossible number of clicks"),
         ("https://a.example/,2026-11-17,nan", "impossible number of clicks"),
-        ("https://a.example/,2026-11-17,many", "no number of clicks"),
+        ("https://a.example/,2026-11-17,many", "no number"),
         ("javascript:alert(1),2026-11-17,1", "no usable URL"),
         (f"https://a.example/{'x' * 3000},2026-11-17,1", "no usable URL"),
     ],

@@ -57,7 +57,7 @@ def test_json_lines() -> None:
     assert parser is not None
     found = parser.parse(block)
 
-    assert found.batch == [("http://a/", "1.5", "")]
+    assert found.batch == [("http://a/", "1.50", "")]
     assert [bad.reason for bad in found.bad] == [
         "not a JSON object",
         "no usable URL",

@@ -125,3 +125,16 @@ def test_pages_that_are_linked_twice_are_one_page_that_leaves_both_sources() -> 
     for now in ticks_at(1 / HOUR, 0.0, DAY).tolist():
         shown = graph.shown(3, -1.0, now)
         assert np.all(first[shown] == shown)
+
+
+@pytest.mark.parametrize("news", [0.0, 1.0])
+@pytest.mark.parametrize("policy", ["holistic", "quota-50"])
+def test_all_requests_may_be_of_one_kind(news: float, policy: str) -> None:
+    assert 0.1 < fresh(drawn(news=news), policy) <= 1
+
+
+def test_without_any_request_nothing_can_be_said() -> None:
+    web = drawn(news=1.0).web
+    nothing = Fetches(np.empty(0, np.int64), np.empty(0))
+
+    assert np.isnan(web.judged(nothing, 0.0, 1e-9, first_copy_at=0.0).share)

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_freshness.config import setting
+from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.estimation.change_rate import PriorPoints
 from scrapy_freshness.planning.learner import Learner
 from scrapy_freshness.planning.learners import learner_for
@@ -122,8 +123,10 @@ class CostWorld:
         return size
 
     def check(self, policy: str, size: Size, *, learn: bool) -> None:
-        """Refuse unknown policies."""
+        """Refuse unknown policies, and a risk that cannot be kept."""
         refuse_unknown(policy, self.policy_names())
+        if policy == "cost-risk-bounded" and not self.stale_limit + self.risk > 0:
+            raise ConfigError("--stale-limit must be above 0 if --risk is 0: no copy is always fresh")
         if policy != "optimum":
             check_policy(policy, learner_for=self.learner_for if learn else None, options=self.options)
 

@@ -74,7 +74,7 @@ class Echo:
         switch,
         "Whether sources and new pages must pay for their own fetches; False: the paper's way.",
     )
-    warm_up: float = setting("0.25", share, "Share of the time that is not judged.")
+    warm_up: float = setting("0.25", numbers(0, 0.99), "Share of the time that is not judged.")
 
     def policy_names(self) -> tuple[str, ...]:
         """Those that know sources, and what the paper compares them with."""

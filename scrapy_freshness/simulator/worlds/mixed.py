@@ -13,6 +13,7 @@ Who learns gets change rates and link rates from visits alone; profits and how t
 click log that is long enough.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -80,7 +81,7 @@ class Mixed:
         share,
         "How much more than on average appears at noon, and less at midnight; 0: the same always.",
     )
-    warm_up: float = setting("0.25", share, "Share of the time that is not judged.")
+    warm_up: float = setting("0.25", numbers(0, 0.89), "Share of the time that is not judged.")
 
     def policy_names(self) -> tuple[str, ...]:
         """The one that knows both, and fixed quotas."""
@@ -143,7 +144,7 @@ class MixedRound:
             learner = self._learns_links(chosen) if learn else knows_all
             fetches = _crawled(self.web, chosen, learner, ticks, per_second, advance, learn=learn)
             requests = self.web.judged(fetches, *judged, first_copy_at=0.0)
-            return Outcome({"fresh": requests.fresh / requests.made}, len(fetches))
+            return Outcome({"fresh": requests.share}, len(fetches))
         quota = _quota(policy)
         for_documents, for_news = in_turns(ticks, quota)
         refresh, discover = policy_named("greedy-expected-ncis"), policy_named("echo-newpages")
@@ -159,7 +160,7 @@ class MixedRound:
         )
         news = _crawled(self.web.news, discover, links, for_news, others, advance, learn=learn)
         requests = judged_apart(self.web, documents, news, *judged, first_copy_at=0.0)
-        return Outcome({"fresh": requests.fresh / requests.made}, len(documents) + len(news))
+        return Outcome({"fresh": requests.share}, len(documents) + len(news))
 
     def _learns_links(self, policy: Policy) -> Learner:
         return KnownProfits(learner_for(policy), self.web.news.graph)
@@ -203,6 +204,6 @@ def by_day(end: float, rhythm: float) -> Callable[[FloatArray], FloatArray]:
 def _quota(policy: str) -> float:
     """The share of the fetches that documents get."""
     text = policy.removeprefix("quota-")
-    if not text.isdigit() or int(text) > 100:
+    if not re.fullmatch("[0-9]{1,3}", text) or int(text) > 100:
         raise ConfigError(f"{policy} is no quota: write quota-J with J per cent, 0 to 100")
     return int(text) / 100
