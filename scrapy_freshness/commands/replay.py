@@ -6,9 +6,10 @@ as `scrapy freshness export --trace` writes; --git takes the history of files in
 a git repository. Each record is a contest of its own, and so is each budget.
 All policies see only what a crawler would have seen at the time.
 
-With --learn policies learn from their visits, as in a crawl with the project's
-settings (-s FRESHNESS_ESTIMATOR=pooled tries another); without, they know
-the mean rates of the record, so that the difference is what learning costs.
+Policies are those of a crawl with the project's settings: -s FRESHNESS_CRAWL_COST=2
+tries another. With --learn they learn from their visits, as a crawl does (-s
+FRESHNESS_ESTIMATOR=mle); without, they know the mean rates of the record, so that
+the difference is what learning costs.
 All spend the budget when they like: rivals have all their intervals scaled by
 one factor, our policies have one price that a fetch must be worth, both found
 in hindsight so that each makes as many fetches. With --pacing rate ours are
@@ -22,8 +23,9 @@ from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.replay_plan import Plan, Record
 from scrapy_freshness.commands.replay_plot import check_plot, save_plot
 from scrapy_freshness.commands.replay_table import print_tables
+from scrapy_freshness.config import Config
 from scrapy_freshness.simulator.comparison import compared
-from scrapy_freshness.simulator.contest import LearnerFor, takes_price
+from scrapy_freshness.simulator.contest import takes_price
 from scrapy_freshness.simulator.phases import at_phases
 from scrapy_freshness.simulator.replay import REPLAYED_NAMES, Outcome, Replay, learning
 from scrapy_freshness.simulator.run import Progress
@@ -69,8 +71,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
         check_plot(options.plot)
     n_runs = len(plan.records) * (len(plan.budgets_per_day) * len(plan.policies) + len(plan.rules))
     with context.progress("Replaying", n_runs * _STEPS) as advance:
-        learner_for = learning(context.config) if plan.learn else None
-        rows = [row for record in plan.records for row in _rows(plan, record, learner_for, advance)]
+        rows = [row for record in plan.records for row in _rows(plan, record, context.config, advance)]
     if options.plot:
         save_plot(options.plot, rows)
     if context.as_json:
@@ -79,7 +80,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
         print_tables(context, rows)
 
 
-def _rows(plan: Plan, record: Record, learner_for: LearnerFor | None, advance: Progress) -> Iterator[Row]:
+def _rows(plan: Plan, record: Record, config: Config, advance: Progress) -> Iterator[Row]:
     """The results on one record."""
     replay = plan.replay(record)
 
@@ -99,7 +100,7 @@ def _rows(plan: Plan, record: Record, learner_for: LearnerFor | None, advance: P
     for budget in plan.budgets_per_day:
         first: Outcome | None = None
         for name in plan.policies:
-            outcome = _run(plan, replay, name, budget / 86400, learner_for, advance)
+            outcome = _run(plan, replay, name, budget / 86400, config, advance)
             first = first or outcome
             yield row(name, budget, outcome, first)
     for name in plan.rules:
@@ -119,7 +120,7 @@ def _run(
     replay: Replay,
     name: str,
     fetches_per_second: float,
-    learner_for: LearnerFor | None,
+    config: Config,
     advance: Progress,
 ) -> Outcome:
     """One run, which moves the progress bar on."""
@@ -138,7 +139,8 @@ def _run(
         outcome = begun.run(
             name,
             fetches_per_second,
-            learner_for=learner_for,
+            config=config,
+            learner_for=learning(config) if plan.learn else None,
             by_price=plan.pacing == "price",
             progress=progress,
         )

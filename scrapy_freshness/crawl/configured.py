@@ -54,15 +54,7 @@ def scoring_of(config: Config) -> Scoring:
 
 def upkeep_of(config: Config) -> Upkeep:
     """How much is remembered of a page and how long it rests, by the settings."""
-    return Upkeep(
-        max_profiles=config.max_profiles,
-        profile_length=config.profile_length,
-        sketch_size=config.sketch_size,
-        gone_recheck_seconds=config.gone_recheck_seconds,
-        gone_recheck_max_seconds=config.gone_recheck_max_seconds,
-        backoff_seconds=config.backoff_seconds,
-        backoff_max_seconds=config.backoff_max_seconds,
-    )
+    return Upkeep.of(config)
 
 
 def new_planner(config: Config, upkeep: Upkeep, before_learning: BeforeLearning) -> Planner:

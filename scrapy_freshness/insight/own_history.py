@@ -6,10 +6,9 @@ from math import hypot, log
 
 from scrapy_freshness.config import Config
 from scrapy_freshness.errors import ConfigError, TraceError
-from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.simulator.comparison import compared
 from scrapy_freshness.simulator.recorded import RecordedWeb, web_of
-from scrapy_freshness.simulator.replay import Replay
+from scrapy_freshness.simulator.replay import Replay, learning
 from scrapy_freshness.simulator.trace import Version
 from scrapy_freshness.simulator.visit_trace import visit_versions
 from scrapy_freshness.storage.page_reports import page_visits
@@ -122,10 +121,10 @@ def tried(store: Store, config: Config, question: Question, progress: Progress) 
 def _result(
     replay: Replay, config: Config, name: str, budget: float, learn: bool, moved: Callable[[int], None]
 ) -> Result:
-    learner_for = (lambda policy: learner_of(policy, config)) if learn else None
+    learner_for = learning(config) if learn else None
     try:
         replay.check_budget(budget)
-        outcome = replay.run(name, budget, learner_for=learner_for, progress=moved)
+        outcome = replay.run(name, budget, config=config, learner_for=learner_for, progress=moved)
     except (ConfigError, TraceError) as error:
         return Result(policy=name, budget_per_second=budget, freshness=None, stderr=None, trouble=str(error))
     row = compared(outcome, None, has_hubs=False)

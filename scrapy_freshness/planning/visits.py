@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_freshness.config import Config
 from scrapy_freshness.content.profiles import Profile, observe, pack, unpack
 from scrapy_freshness.content.sketch import divergence
 from scrapy_freshness.estimation.history import extended
@@ -118,6 +119,11 @@ class Upkeep:
     gone_recheck_max_seconds: float = 60 * 86400.0
     backoff_seconds: float = 5.0
     backoff_max_seconds: float = 3600.0
+
+    @classmethod
+    def of(cls, config: Config) -> Self:
+        """What the settings say."""
+        return cls(**{each.name: getattr(config, each.name) for each in fields(cls)})
 
 
 #: How a page stands that is not at its place any more; it is looked at again, ever more rarely.

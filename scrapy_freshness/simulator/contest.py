@@ -50,6 +50,7 @@ class Contest:
     truth: Beliefs | None = None  #: what policies know that need not learn
     weights: Mapping[str, FloatArray] = field(default_factory=dict)  #: of signals, likewise, by source
     bandwidth: Bandwidth | None = None  #: if the rate changes
+    min_interval: float = 0.0  #: seconds that a page rests between two visits of our policies
 
     @property
     def ticks(self) -> FloatArray:
@@ -263,6 +264,7 @@ def _planner(
         learner,
         upkeep=upkeep,
         crawls_per_second=contest.fetches_per_second,
+        min_interval=contest.min_interval,
         watch_siblings=learner_for is not None,  # who knows the truth has nothing to learn from them
     )
 

@@ -109,13 +109,15 @@ class Replay:
         name: str,
         fetches_per_second: float,
         *,
+        config: Config | None = None,
         learner_for: LearnerFor | None = None,
         by_price: bool = False,
         progress: Progress | None = None,
     ) -> Outcome:
-        """Let the policy of that name crawl; without *learner_for* it knows the mean rates of the record.
+        """Let the policy of that name crawl, with these settings, or the defaults.
 
-        With *by_price* it need not keep the rate constant, if it has a price (see `enter_by_price`).
+        Without *learner_for* it knows the mean rates of the record. With *by_price* it need not keep the rate
+        constant, if it has a price (see `enter_by_price`).
         """
         if name == "optimum":
             promised = promised_freshness(self.web, self._truth(name), fetches_per_second, self._blocks)
@@ -125,22 +127,27 @@ class Replay:
             ticks = bandwidth.ticks(self.start, self.end)
             return self._judged(scheduled_fetches(self.web, self._truth(name), fetches_per_second, ticks))
         needs = frozenset[str]() if name in RIVAL_NAMES else policy_named(name).model.needs - CERTAIN
+        config = config or Config()
+        upkeep = Upkeep.of(config)
         contest = Contest(
-            web=ReplayedWeb(self.web, sketch_size=Upkeep().sketch_size if needs & _OF_FRAGMENTS else None),
+            web=ReplayedWeb(self.web, sketch_size=upkeep.sketch_size if needs & _OF_FRAGMENTS else None),
             fetches_per_second=fetches_per_second,
             start=self.start,
             end=self.end,
             truth=None if learner_for else self._truth(name, needs),
             bandwidth=bandwidth,
+            min_interval=config.min_interval_seconds,
         )
-        # A poll of a recorded hub is all that it costs: what its links lead to is not fetched.
-        options = PolicyOptions(participation=False, pages_cost=False)
+        options = _options_of(config)
         if by_price and takes_price(name):
             fetches, by_price = enter_by_price(
-                contest, name, learner_for=learner_for, options=options, progress=progress
+                contest, name, learner_for=learner_for, options=options, upkeep=upkeep, progress=progress
             )
             return replace(self._judged(fetches), by_price=by_price)
-        return self._judged(enter(contest, name, learner_for=learner_for, options=options, progress=progress))
+        fetches = enter(
+            contest, name, learner_for=learner_for, options=options, upkeep=upkeep, progress=progress
+        )
+        return self._judged(fetches)
 
     def later(self, seconds: float) -> "Replay":
         """The same contest, begun a little later: at most a fifth of what is judged is left out."""
@@ -198,6 +205,17 @@ class Replay:
 def learning(config: Config) -> LearnerFor:
     """Learners of a replay: as the settings say, but for how fast links fade, which is as it is measured."""
     return partial(learner_of, config=replace(config, profit_life_seconds=LINK_LIFE_SECONDS))
+
+
+def _options_of(config: Config) -> PolicyOptions:
+    """What the settings say, where a replay does not say otherwise.
+
+    The budget has the part of the threshold, there are no queries, and a poll of a recorded hub is all that
+    it costs: what its links lead to is not fetched.
+    """
+    return replace(
+        PolicyOptions.of(config), threshold=0.0, participation=False, query_importance=False, pages_cost=False
+    )
 
 
 #: Beliefs of models for which fetches are compared fragment by fragment.

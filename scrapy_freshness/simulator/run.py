@@ -72,16 +72,17 @@ def crawl_when_due(
     run = _Run(web, planner, signals)
     run.first_copies(start)
     planner.settle(start)
-    now = start
+    now = earliest = start
     while limit is None or len(run.pages) < limit:
         due = planner.next_due(now)
         if due > end and planner.settle(now):
             due = planner.next_due(now)
-        now = min(max(due, now), run.next_notice_at)
+        now = min(max(due, earliest), run.next_notice_at)
         if now > end:
             break
         run.notice(now)
-        run.visit(now)
+        # What is due and at hand may have to rest: its host may not be free yet.
+        earliest = now if run.visit(now) else planner.next_at(now)
         if progress is not None:
             progress(len(run.pages))
     return run.fetches()
@@ -144,11 +145,11 @@ class _Run:
         if problem is not None:
             self._planner.take_fetch_price(problem())
 
-    def visit(self, now: float) -> None:
-        """Open the best visit and close it at once; none if no page may be visited."""
+    def visit(self, now: float) -> bool:
+        """Open the best visit and close it at once; False if no page may be visited."""
         visit = self._begin(now)
         if visit is None:
-            return
+            return False
         page = visit.record.fingerprint
         look = self._web.look(page, now)
         self.pages.append(page)
@@ -159,6 +160,7 @@ class _Run:
         if visit.record.kind is PageKind.SOURCE:
             report.staying = self._young_links.polled(page, look.links, new)
         self._planner.end_visit(visit, report)
+        return True
 
     def _follow(self, links: Sequence[int], source: PageRecord, now: float) -> list[int]:
         """Discover the pages behind links that were never seen; returns these links."""

@@ -22,7 +22,7 @@ Lines = tuple[str, ...]
 
 _KEYS = {"page", "url", "t", "kind", "carry", "text", "delta", "same", "links", "add", "rank", "score"}
 _KINDS = {kind.value: kind for kind in Kind}
-_TIMES = (-1e12, 1e12)  # some 30,000 years around 1970
+_TIMES = (0.0, 1e12)  # 1970 and some 30,000 years later
 _LARGEST = 1e300
 
 
@@ -156,7 +156,7 @@ def _edited(lines: Lines, delta: Any) -> Lines:
 def _time(row: Row) -> float:
     at = _checked(row["t"], int | float, "t")
     if not _TIMES[0] <= at <= _TIMES[1]:
-        raise ValueError(f"t must be unix seconds, got {_short(at)}")
+        raise ValueError(f"t must be unix seconds, none before 1970, got {_short(at)}")
     return float(at)
 
 

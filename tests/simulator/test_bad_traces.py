@@ -42,8 +42,9 @@ def error_of(path: Path) -> str:
         ("{}", "no key 'page'; there are none"),
         ("[" * 100_000, "nested too deeply"),
         ('{"page": "a:1", "t": 1' + "0" * 5000 + "}", "Exceeds the limit"),
-        ('{"page": "a:1", "t": NaN, "kind": "gone"}', "t must be unix seconds, got nan"),
-        ('{"page": "a:1", "t": 1e999, "kind": "gone"}', "t must be unix seconds, got inf"),
+        ('{"page": "a:1", "t": NaN, "kind": "gone"}', "t must be unix seconds, none before 1970, got nan"),
+        ('{"page": "a:1", "t": 1e999, "kind": "gone"}', "t must be unix seconds, none before 1970, got inf"),
+        ('{"page": "a:0", "t": -1, "kind": "gone"}', "t must be unix seconds, none before 1970, got -1"),
         ('{"page": "a:1", "t": 1' + "0" * 400 + ', "kind": "gone"}', "t must be unix seconds"),
     ],
 )

@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 
 from scrapy_freshness.errors import ConfigError
-from scrapy_freshness.planning.policy import PolicyOptions
+from scrapy_freshness.planning.hosts import Hosts
+from scrapy_freshness.planning.planner import Planner
+from scrapy_freshness.planning.policy import PolicyOptions, policy_named
 from scrapy_freshness.simulator.changing import ChangingWeb, numbered
 from scrapy_freshness.simulator.contest import Contest, enter_when_due
 from scrapy_freshness.simulator.instances import Instance, drawn_events, drawn_instance
+from scrapy_freshness.simulator.known import KnownTruth
+from scrapy_freshness.simulator.run import crawl_when_due
 from scrapy_freshness.simulator.streams import EventStream, event_stream
 from scrapy_freshness.simulator.web import Look
 from scrapy_freshness.value.contract import Beliefs
@@ -79,6 +83,23 @@ def test_it_can_be_cut_short() -> None:
     contest = contest_of(instance, event_stream([np.empty(0)] * 10), 1000.0)
 
     assert len(enter_when_due(contest, "greedy", options=PolicyOptions(threshold=0.01), limit=25)) == 25
+
+
+class Slow(Hosts):
+    """No host may be visited before the third second."""
+
+    def blocked_until(self, host: str) -> float:
+        return 3.0
+
+
+def test_what_is_due_waits_until_its_host_is_free() -> None:
+    policy = policy_named("greedy", PolicyOptions(threshold=0.5))
+    known = Beliefs(importance=np.ones(1), change_rate=np.ones(1))
+    planner = Planner(policy, Slow(5.0, 60.0), KnownTruth(known, {}, policy.model.needs))
+
+    fetches = crawl_when_due(ChangingWeb(event_stream([np.empty(0)])), planner, start=0.0, end=4.0)
+
+    assert fetches.times == pytest.approx([3.0])
 
 
 def test_rules_of_other_crawlers_are_run_as_they_are() -> None:

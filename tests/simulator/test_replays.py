@@ -1,11 +1,13 @@
 """Policies on recorded pages: what they get to see, how they are judged, what they are compared with."""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 from drawn_records import DAY, poisson_hub, poisson_page, poisson_web
 
+from scrapy_freshness.config import Config
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
 from scrapy_freshness.planning import learners
@@ -17,7 +19,7 @@ from scrapy_freshness.simulator.contest import RIVAL_NAMES
 from scrapy_freshness.simulator.optimum import optimum
 from scrapy_freshness.simulator.recorded import web_of
 from scrapy_freshness.simulator.recorded_beliefs import recorded_beliefs
-from scrapy_freshness.simulator.replay import Replay, check_name
+from scrapy_freshness.simulator.replay import Outcome, Replay, check_name, learning
 from scrapy_freshness.simulator.trace import Kind, Version
 
 NAMES = [name.replace("-J", "-2") for name in (*POLICY_NAMES, *RIVAL_NAMES)]
@@ -109,6 +111,53 @@ def test_who_knows_is_fresher_than_who_learns_and_both_than_uniform(replay: Repl
         assert row["freshness_diff"] is not None
         assert row["freshness_diff_stderr"] is not None
         assert sign * row["freshness_diff"] > row["freshness_diff_stderr"]
+
+
+def churning_page(name: str, days: float) -> list[Version]:
+    """A page of 60 words of which one is replaced every so many days."""
+    words = [f"{name}-{n}" for n in range(60)]
+    versions = []
+    for number in range(int(30 / days) + 1):
+        words[7 * number % 60] = f"{name}-{60 + number}"
+        text = (" ".join(words),)
+        versions.append(Version(page=name, at=DAY * days * number, kind=Kind.CHANGE, lines=text))
+    return versions
+
+
+def told(outcome: Outcome) -> tuple[Any, ...]:
+    return outcome.fetches, *outcome.measures.values()
+
+
+@pytest.mark.parametrize(
+    ("policy", "settings"),
+    [
+        ("cost", {"crawl_cost": 20.0}),
+        ("cost", {"stale_cost_per_second": 1.0}),
+        ("cost-risk-bounded", {"stale_limit_seconds": 3600.0}),
+        ("longevity-bounds", {"longevity_risk": 1.5}),
+        ("longevity-bounds", {"longevity_learning": 1.0}),
+        ("longevity-curve", {"sketch_size": 2}),
+        ("longevity-curve", {"profile_length": 2}),
+        ("holistic", {"min_interval_seconds": 5 * DAY}),
+    ],
+    ids=str,
+)
+def test_policies_are_those_of_the_settings(policy: str, settings: dict[str, float]) -> None:
+    replay = Replay.of(web_of(version for n in range(5) for version in churning_page(f"a:{n}", 1 + n)))
+    by_default, by_settings = (
+        replay.run(policy, per_second(5), config=config, learner_for=learning(config))
+        for config in (Config(), Config(**settings))
+    )
+
+    assert told(by_settings) != told(by_default)
+
+
+def test_the_budget_has_the_part_of_the_threshold_and_links_cost_a_poll(replay: Replay) -> None:
+    config = Config(threshold=1e9, participation=True, query_importance=True)
+
+    assert told(replay.run("greedy", per_second(3), config=config, learner_for=learning(config))) == told(
+        replay.run("greedy", per_second(3), learner_for=learning(Config()))
+    )
 
 
 def test_only_what_comes_after_the_warm_up_is_judged() -> None:
