@@ -35,7 +35,7 @@ from scrapy_freshness.pacing.budget import price_for_rate
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import Planner
-from scrapy_freshness.planning.policy import policy_named
+from scrapy_freshness.planning.policy import policy_of
 from scrapy_freshness.planning.visits import Report
 from scrapy_freshness.value.contract import Beliefs
 from scrapy_freshness.value.greedy import Greedy
@@ -117,7 +117,7 @@ def known_pages(count: int) -> PageColumns:
 def new_planner() -> Planner:
     """The planner of a crawl without any settings."""
     config = Config()
-    policy = policy_named(config.policy)
+    policy = policy_of(config)
     return Planner(
         policy,
         Hosts(5.0, 3600.0),

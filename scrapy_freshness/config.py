@@ -47,39 +47,6 @@ def setting(default: Any, parse: Callable[[Any], Any], help_: str, *, name: str 
     return field(default_factory=lambda: parse(default), metadata=metadata)
 
 
-#: Policies that a crawl can have; J is any number from 1 to 999.
-POLICY_NAMES = (
-    "cost",
-    "cost-risk-bounded",
-    "echo-greedy",
-    "echo-newpages",
-    "echo-schedule",
-    "fragments-ncis",
-    "greedy",
-    "greedy-cis",
-    "greedy-cis-plus",
-    "greedy-expected",
-    "greedy-expected-ncis",
-    "greedy-ncis",
-    "greedy-ncis-approx-J",
-    "holistic",
-    "longevity-bounds",
-    "longevity-curve",
-    "uniform",
-    "user-centric",
-    "user-centric-linear",
-)
-_APPROX = re.compile(r"greedy-ncis-approx-[1-9][0-9]{0,2}")
-
-
-def policy_name(value: Any) -> str:
-    """Parse the name of a policy."""
-    name = str(value)
-    if (name not in POLICY_NAMES or name.endswith("-J")) and not _APPROX.fullmatch(name):
-        raise ValueError(f"choose one of {', '.join(POLICY_NAMES)}")
-    return name
-
-
 #: What does not make another page of a link: session ids, tracking parameters, the pages of a list.
 LINK_RULES = (
     (r"(?i);(?:jsessionid|phpsessid|sid)=[^/?#]*", ""),
@@ -120,7 +87,7 @@ class Config:
     budget_per_second: float = setting(
         "1/s", rate, "Fetches per time unit, all together: pages, retries, robots.txt.", name="BUDGET"
     )
-    policy: str = setting("holistic", policy_name, "What a crawl is worth and when that is enough.")
+    policy: str = setting("holistic", text, "What a crawl is worth and when that is enough.")
     threshold: float = setting(
         0.0, amount, "Least value that is worth a crawl, in the policy's unit; 0 spends the whole budget."
     )

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_freshness.config import (
-    POLICY_NAMES,
     PREFIX,
     Config,
     reference,
@@ -22,8 +21,7 @@ from scrapy_freshness.config import (
 from scrapy_freshness.content.profiles import observe, pack, unpack
 from scrapy_freshness.content.sketch import sketch
 from scrapy_freshness.errors import ConfigError, FreshnessError
-from scrapy_freshness.planning import policy
-from scrapy_freshness.planning.policy import policy_named
+from scrapy_freshness.planning.policy import POLICY_NAMES, policy_named, policy_of
 
 POLICIES = [name for name in POLICY_NAMES if not name.endswith("-J")]
 PACKAGE = Path(__file__).parents[1] / "scrapy_freshness"
@@ -39,7 +37,7 @@ SETTINGS = {
     ),
     "policy": (
         [(name, name) for name in (*POLICIES, "greedy-ncis-approx-7")],
-        ["random", "Greedy", "greedy-ncis-approx-J", "greedy-ncis-approx-0"],
+        [5],  # and those that do not exist, see below
     ),
     "threshold": ([("2.5", 2.5), (0, 0.0)], [-1, "much"]),
     "crawl_cost": ([(3, 3.0)], [0, "x"]),
@@ -259,9 +257,17 @@ def test_every_known_setting_is_known() -> None:
 
 def test_every_policy_that_can_be_chosen_exists() -> None:
     assert [policy_named(name).name for name in POLICIES] == POLICIES
-    assert set(POLICY_NAMES) == set(policy.POLICY_NAMES)
-    with pytest.raises(ConfigError, match="choose one of cost,"):
-        policy_named("best")
+    assert [policy_of(Config(policy=name)).name for name in POLICIES] == POLICIES
+
+
+@pytest.mark.parametrize("name", ["random", "Greedy", "greedy-ncis-approx-J", "greedy-ncis-approx-0", ""])
+def test_a_policy_that_does_not_exist_is_refused_with_those_that_do(name: str) -> None:
+    known = ", ".join(POLICY_NAMES)
+
+    with pytest.raises(ConfigError) as refused:
+        policy_of(Config(policy=name))
+
+    assert str(refused.value) == f"FRESHNESS_POLICY: there is no policy {name!r}: choose one of {known}"
 
 
 @pytest.mark.parametrize(("profiles", "length", "size"), [(255, 2, 1), (1, 65_535, 65_535)])

@@ -9,7 +9,7 @@ from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import Planner
-from scrapy_freshness.planning.policy import PolicyOptions, policy_named
+from scrapy_freshness.planning.policy import policy_of
 from scrapy_freshness.planning.visited import BeforeLearning
 from scrapy_freshness.planning.visits import Upkeep
 from scrapy_freshness.search.scoring import SCORINGS, Scoring
@@ -59,7 +59,7 @@ def upkeep_of(config: Config) -> Upkeep:
 
 def new_planner(config: Config, upkeep: Upkeep, before_learning: BeforeLearning) -> Planner:
     """A planner that knows no pages yet, with the policy and the estimators that the settings name."""
-    policy = policy_named(config.policy, PolicyOptions.of(config))
+    policy = policy_of(config)
     return Planner(
         policy,
         Hosts(config.backoff_seconds, config.backoff_max_seconds),

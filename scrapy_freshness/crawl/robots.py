@@ -12,7 +12,6 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.http import Response
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
-from twisted.internet.defer import Deferred
 
 from scrapy_freshness.clock import SystemClock
 from scrapy_freshness.config import Config
@@ -46,20 +45,31 @@ class FreshRobotsTxtMiddleware(RobotsTxtMiddleware):
         known = self._rules.get(server)
         if known is not None and self._clock.now() < known.again_at:
             return known.parser
+        is_first = server not in self._parsers
         read = await super().robot_parser(request)
-        if server in self._parsers and not isinstance(self._parsers[server], Deferred):
-            del self._parsers[server]  # the first of those who waited has what there is to know
+        if is_first:
+            del self._parsers[server]
             self._remember(server, read)
-        return self._rules[server].parser if server in self._rules else read
+        rules = self._rules.get(server)
+        if rules is not None and rules is not known:
+            return rules.parser
+        return self._holding(server, read)  # with some reactors, who waits goes on before the first does
+
+    def _holding(self, server: str, read: RobotParser | None) -> RobotParser | None:
+        """The rules that hold once these were read: those from before if it was in vain."""
+        before = self._rules.get(server)
+        return before.parser if before is not None and self._is_in_vain(server, read) else read
+
+    def _is_in_vain(self, server: str, read: RobotParser | None) -> bool:
+        return read is None or server in self._unreadable
 
     def _remember(self, server: str, read: RobotParser | None) -> None:
-        before = self._rules.pop(server, None)
-        seconds = self._max_age
-        if read is None or server in self._unreadable:
+        parser, seconds = self._holding(server, read), self._max_age
+        if self._is_in_vain(server, read):
             seconds = min(seconds, _AGAIN_SECONDS)
-            read = before.parser if before is not None else read
         self._unreadable.discard(server)
-        self._rules[server] = _Rules(read, self._clock.now() + seconds)
+        self._rules.pop(server, None)
+        self._rules[server] = _Rules(parser, self._clock.now() + seconds)
         if len(self._rules) > _MOST_SERVERS:
             del self._rules[next(iter(self._rules))]
 

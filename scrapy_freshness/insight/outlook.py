@@ -19,7 +19,7 @@ from scrapy_freshness.pacing.budget import price_for_rate
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import UNKNOWN_PAGE
-from scrapy_freshness.planning.policy import Policy, PolicyOptions, policy_named
+from scrapy_freshness.planning.policy import Policy, PolicyOptions, policy_named, policy_of
 from scrapy_freshness.planning.price import long_run_price
 from scrapy_freshness.planning.siblings import SIBLINGS, restore_paces
 from scrapy_freshness.planning.table import PageTable
@@ -54,7 +54,7 @@ class Terms:
     def of(cls, store: Store, config: Config, spider: str) -> Self:
         """Policy, budget and price of the spider's last crawl; of the settings if there was none."""
         state = store.load_state(spider)
-        policy = policy_named(state.policy if state else config.policy, PolicyOptions.of(config))
+        policy = policy_named(state.policy, PolicyOptions.of(config)) if state else policy_of(config)
         learner = learner_of(policy, config)
         groups = store.load_groups(spider)
         learner.restore(groups)

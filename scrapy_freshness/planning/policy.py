@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Self
 
-from scrapy_freshness.config import Config
+from scrapy_freshness.config import Config, setting_name
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.model import PageKind
 from scrapy_freshness.pacing.budget import Budget
@@ -146,7 +146,7 @@ _POLICIES: Mapping[str, Callable[[PolicyOptions], tuple[ValueModel, Pacing]]] = 
     }
 )
 _APPROX = re.compile(r"greedy-ncis-approx-([1-9][0-9]{0,2})")
-#: As a user would write them.
+#: All there are, as a user would write them; J is any number from 1 to 999.
 POLICY_NAMES = (*sorted(_POLICIES), "greedy-ncis-approx-J")
 
 
@@ -172,3 +172,11 @@ def policy_named(name: str, options: PolicyOptions | None = None) -> Policy:
     if options.query_importance and "gain" not in model.needs:
         model = WeighedByQueries(model)
     return Policy(name, model, pacing, options.deaf_seconds, options, solve_price)
+
+
+def policy_of(config: Config) -> Policy:
+    """The policy that the settings choose; one that does not exist is refused by the setting's name."""
+    try:
+        return policy_named(config.policy, PolicyOptions.of(config))
+    except ConfigError as error:
+        raise ConfigError(f"{setting_name('policy')}: {error}") from None

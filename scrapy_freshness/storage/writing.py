@@ -56,7 +56,20 @@ _upsert_pages = upsert(
     ],
 )
 _upsert_details = upsert(page_detail, page_detail.c.keys(), ["page_id"], replacing(page_detail.c.keys()[1:]))
-_upsert_hosts = upsert(host, host.c.keys()[1:], ["name"], replacing(host.c.keys()[2:]))
+# Crawls of several spiders may know a host, each as it was at its start and what it has seen since: evidence
+# of false answers is not taken back by those who have less of it.
+_upsert_hosts = upsert(
+    host,
+    host.c.keys()[1:],
+    ["name"],
+    [
+        *replacing(["blocked_until", "failures"]),
+        *(
+            f"{name} = CASE WHEN excluded.{name} > host.{name} THEN excluded.{name} ELSE host.{name} END"
+            for name in ("audits", "false_not_modified")
+        ),
+    ],
+)
 _upsert_state = upsert(crawl, crawl.c.keys(), ["spider_id"], replacing(crawl.c.keys()[1:]))
 upsert_groups = upsert(page_group, page_group.c.keys(), ["spider_id", "name"], replacing(["state"]))
 _upsert_subscriptions = upsert(

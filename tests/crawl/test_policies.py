@@ -8,8 +8,8 @@ import pytest
 from crawling import RunningCrawl, crawl, start_crawl
 from site_under_test import Answer, Page, Site, html
 
-from scrapy_freshness.config import POLICY_NAMES
 from scrapy_freshness.estimation.polls import poll_columns
+from scrapy_freshness.planning.policy import POLICY_NAMES
 from scrapy_freshness.storage.importance_rows import ImportanceRule, give_importances
 from scrapy_freshness.storage.live_reports import freshness_history
 from scrapy_freshness.storage.store import Store

@@ -87,6 +87,31 @@ def test_a_robots_txt_that_could_not_be_read_at_first_is_read_later(site: Site, 
     assert len(site.asked("/no")) == asked
 
 
+@pytest.mark.parametrize("reactor", ["asyncioreactor.AsyncioSelectorReactor", "selectreactor.SelectReactor"])
+def test_many_requests_wait_for_one_reading(site: Site, tmp_path: Path, reactor: str) -> None:
+    """Some reactors let them go on before the reading has quite ended."""
+    pages = [f"/{number}" for number in range(6)]
+    robots = Answer("User-agent: *\nDisallow: /no", delay=0.4)
+    site.pages |= {"/robots.txt": robots, **{path: changing() for path in pages}}
+    settings = {
+        "ROBOTSTXT_OBEY": True,
+        "FRESHNESS_ROBOTS_MAX_AGE": "0.3s",
+        "TWISTED_REACTOR": f"twisted.internet.{reactor}",
+    }
+
+    done = crawl(
+        tmp_path,
+        *[site.url(path) for path in [*pages, "/no"]],
+        settings=settings,
+        process_class="CrawlerProcess",
+        until=site.seen({"/robots.txt": 4, **dict.fromkeys(pages, 4)}),
+    )
+
+    assert "Traceback" not in done.log
+    assert done.stat("freshness/visits/failed") == 0
+    assert not site.asked("/no")
+
+
 @pytest.mark.parametrize(
     ("middlewares", "expected"),
     [

@@ -21,7 +21,7 @@ from scrapy_freshness.model import (
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import Planner
-from scrapy_freshness.planning.policy import PolicyOptions, policy_named
+from scrapy_freshness.planning.policy import policy_of
 from scrapy_freshness.planning.visits import Report
 from scrapy_freshness.storage.store import Store
 
@@ -94,7 +94,7 @@ def fill(database_url: str, *, hours: float = 24.0, hostile: bool = True) -> Non
     """Let the planner crawl, and store what it learned."""
     rng = np.random.default_rng(7)
     config = Config(budget_per_second=BUDGET, min_interval_seconds=60.0)
-    policy = policy_named(config.policy, PolicyOptions.of(config))
+    policy = policy_of(config)
     hosts = Hosts(config.backoff_seconds, config.backoff_max_seconds)
     planner = Planner(policy, hosts, learner_of(policy, config), crawls_per_second=BUDGET, min_interval=60.0)
     web, start = Web(rng), NOW - hours * HOUR

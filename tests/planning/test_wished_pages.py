@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from planning_world import Crawl, KnownRates, known_pages, new_page, new_planner
 
-from scrapy_freshness.config import POLICY_NAMES, Config
+from scrapy_freshness.config import Config
 from scrapy_freshness.model import Outcome
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import Planner
-from scrapy_freshness.planning.policy import policy_named
+from scrapy_freshness.planning.policy import POLICY_NAMES, policy_named
 from scrapy_freshness.planning.ready import CROWD
 
 

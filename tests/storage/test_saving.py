@@ -49,6 +49,18 @@ def test_saving_a_page_keeps_what_is_known_about_its_host(store: Store) -> None:
     assert store.load_hosts() == [HostRecord(host="a.example", failures=3)]
 
 
+def test_crawls_that_share_a_host_do_not_take_back_what_others_found_out(store: Store) -> None:
+    """How many of its 304 answers were checked, and found to be false."""
+    store.save("quotes", Batch(hosts=[HostRecord(host="a.example", audits=10, false_not_modified=2)]))
+    store.save("news", Batch(hosts=[HostRecord(host="a.example", audits=1, failures=2)]))
+
+    assert store.load_hosts() == [HostRecord(host="a.example", failures=2, audits=10, false_not_modified=2)]
+
+    store.save("quotes", Batch(hosts=[HostRecord(host="a.example", audits=11, false_not_modified=3)]))
+
+    assert store.load_hosts() == [HostRecord(host="a.example", audits=11, false_not_modified=3)]
+
+
 def test_visits_of_a_page_are_listed_from_the_last_to_the_first(store: Store) -> None:
     store.save("quotes", Batch(pages=[page(1)], visits=[visit(1, 10.0, Outcome.FIRST)]))
     store.save(
