@@ -24,7 +24,7 @@ from scrapy_freshness.simulator.plots import check_plot, plot
 from scrapy_freshness.simulator.simulate import Result, Standing, simulate, standings
 from scrapy_freshness.simulator.worlds import world_named, world_names
 from scrapy_freshness.simulator.worlds.contract import Metric, Size, World, made_world, option_names
-from scrapy_freshness.units import positive_int, whole, words
+from scrapy_freshness.units import parsed, positive_int, whole, words
 
 _SEED = whole(0, 2**53)
 #: Steps of the progress bar.
@@ -71,10 +71,10 @@ def _simulate(context: Context, options: argparse.Namespace) -> None:
     sizes = _sizes(options, kind)
     usual = kind.usual
     policies = words(options.policy) if options.policy is not None else usual.policies
-    seed = _number("--seed", options.seed, _SEED)
+    seed = parsed("--seed", options.seed, _SEED)
     repeat = usual.repeat
     if options.repeat is not None:
-        repeat = _number("--repeat", options.repeat, positive_int)
+        repeat = parsed("--repeat", options.repeat, positive_int)
     path = check_plot(options.plot) if options.plot else None
     told, done = 0, 1e-6  # so that rounding does not keep the last step back
     with context.progress(f"Simulating {options.world}", _STEPS) as advance:
@@ -131,9 +131,9 @@ def _given(options: argparse.Namespace, kind: type[World]) -> dict[str, str]:
 
 def _sizes(options: argparse.Namespace, kind: type[World]) -> list[Size]:
     usual = kind.usual
-    pages = [_number("--pages", each, int) for each in words(_or(options.pages, usual.pages))]
-    rates = [_number("--rate", each, float) for each in words(_or(options.rate, usual.rate))]
-    horizon = _number("--horizon", _or(options.horizon, usual.horizon), float)
+    pages = [parsed("--pages", each, int) for each in words(_or(options.pages, usual.pages))]
+    rates = [parsed("--rate", each, float) for each in words(_or(options.rate, usual.rate))]
+    horizon = parsed("--horizon", _or(options.horizon, usual.horizon), float)
     sizes = [Size(each, rate, horizon) for each in pages for rate in rates]
     if not sizes:
         raise ConfigError("--pages and --rate need a number")
@@ -142,13 +142,6 @@ def _sizes(options: argparse.Namespace, kind: type[World]) -> list[Size]:
 
 def _or(given: str | None, usual: float) -> str:
     return str(usual) if given is None else given
-
-
-def _number(option: str, value: Any, parse: Any) -> Any:
-    try:
-        return parse(value)
-    except ValueError:
-        raise ConfigError(f"{option} cannot be {value!r}: write a number that it can use") from None
 
 
 def _row(result: Result, given: dict[str, str]) -> dict[str, Any]:

@@ -35,7 +35,10 @@ def test_no_more_than_everything_is_at_risk(freshness: Callable[..., Answer], we
         for record in records:
             record.beliefs = {
                 **record.beliefs,
-                **{"gain_refreshes": 9.0, "gain_seconds": 9e4, "gain_sum": 9e9, "gain_squares": 9e18},
+                "gain_refreshes": 9.0,
+                "gain_seconds": 9e4,
+                "gain_sum": 9e9,
+                "gain_squares": 9e18,
             }
         store.save("news", Batch(pages=records))
     (news,) = freshness("queries", "--spider", "news", "--json").json["spiders"]

@@ -56,9 +56,9 @@ from scrapy_freshness.simulator.worlds.contract import (
     Round,
     Size,
     Usual,
-    numbers,
     refuse_unknown,
 )
+from scrapy_freshness.units import numbers
 from scrapy_freshness.value.contract import Beliefs
 from scrapy_freshness.value.cost import cheapest_interval
 
