@@ -22,6 +22,7 @@ from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.replay_plan import Plan, Record
 from scrapy_freshness.commands.replay_plot import check_plot, save_plot
 from scrapy_freshness.commands.replay_table import print_tables
+from scrapy_freshness.planning.policy import policy_named
 from scrapy_freshness.simulator.comparison import compared
 from scrapy_freshness.simulator.contest import LearnerFor, takes_price
 from scrapy_freshness.simulator.phases import at_phases
@@ -65,11 +66,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(context: Context, options: argparse.Namespace) -> None:
     plan = Plan.of(options)
+    learner_for = learning(context.config) if plan.learn else None
+    if learner_for is not None:
+        for name in filter(takes_price, plan.policies):
+            learner_for(policy_named(name))  # refuses what it cannot learn, before hours of work
     if options.plot:
         check_plot(options.plot)
     n_runs = len(plan.records) * (len(plan.budgets_per_day) * len(plan.policies) + len(plan.rules))
     with context.progress("Replaying", n_runs * _STEPS) as advance:
-        learner_for = learning(context.config) if plan.learn else None
         rows = [row for record in plan.records for row in _rows(plan, record, learner_for, advance)]
     if options.plot:
         save_plot(options.plot, rows)

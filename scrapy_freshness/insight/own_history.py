@@ -122,7 +122,7 @@ def tried(store: Store, config: Config, question: Question, progress: Progress) 
 def _result(
     replay: Replay, config: Config, name: str, budget: float, learn: bool, moved: Callable[[int], None]
 ) -> Result:
-    learner_for = (lambda policy: learner_of(policy, config)) if learn else None
+    learner_for = (lambda policy: learner_of(policy, config, measures_gains=False)) if learn else None
     try:
         replay.check_budget(budget)
         outcome = replay.run(name, budget, learner_for=learner_for, progress=moved)

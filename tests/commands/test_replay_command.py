@@ -340,6 +340,8 @@ def refusal(answer: Answer) -> str:
         ({"--warm-up": "-0.1"}, "--warm-up cannot be '-0.1'"),
         ({"--warm-up": "half"}, "--warm-up cannot be 'half'"),
         ({"--phases": "0"}, "--phases cannot be '0': write a whole number from 1 to 100"),
+        ({"--policy": "fixed,user-centric", "--learn": ""}, "policy user-centric cannot learn"),
+        ({"--policy": "user-centric-linear", "--learn": ""}, "policy user-centric-linear cannot learn"),
         ({"--plot": "figure.pdf"}, "--plot draws .png and .svg files, which 'figure.pdf' is not"),
         ({"--plot": "/nowhere/figure.png"}, "--plot cannot write /nowhere/figure.png: there is no such"),
         ({"--path": "*.txt"}, "--path tells which files of a repository are meant"),
@@ -351,7 +353,9 @@ def test_options_that_make_no_sense_are_one_line(
     replay: Replay, traces: Path, options: dict[str, str], reason: str
 ) -> None:
     given = {"--policy": "fixed", "--budget": "10/day", **options}
-    answer = replay(traces / "pages.jsonl.gz", *(f"{name}={value}" for name, value in given.items()))
+    answer = replay(
+        traces / "pages.jsonl.gz", *(f"{name}={value}" if value else name for name, value in given.items())
+    )
 
     assert reason in refusal(answer)
 
