@@ -1,9 +1,12 @@
 """Try policies on artificial webs that are drawn at random.
 
 WORLD is what the webs are like; options below say which one they belong to.
-All policies crawl the same webs with the same number of fetches, by the very
-code of a live crawl, on a manual clock. They know the truth about the pages,
-or, with --learn, learn it from their visits, as a live crawl does.
+All policies crawl the same webs, by the very code of a live crawl, on a manual
+clock. They know the truth about the pages, or, with --learn, learn it from
+their visits, as a live crawl does. They make the same number of fetches, but
+for the world cost, where most fetch as often as they think it pays, and for
+rules that know no budget, which come as near as they can: see the column
+fetches.
 
 Several numbers of pages or rates, as in --pages 100,500,1000, are simulated
 one after the other.

@@ -131,6 +131,18 @@ def test_people_see_the_best_first_with_paired_differences(simulate: Run) -> Non
     assert "differences are paired" in lines[-1]
 
 
+def test_tables_tell_who_makes_how_many_fetches(simulate: Run) -> None:
+    size = ("--pages", "12", "--rate", "1", "--horizon", "48", "--repeat", "1")
+    rows = simulate("cost", "--policy", "cost,greedy", *size, "--json").json
+    fetches = {row["policy"]: row["fetches"] for row in rows}
+    table = simulate("cost", "--policy", "cost,greedy", *size).out.splitlines()
+
+    assert fetches["greedy"] == 48, "it is held to the rate"
+    assert fetches["cost"] > 60, "and this one is not"
+    for policy, count in fetches.items():
+        assert all(line.endswith(f" {count:.0f}") for line in table if line.split()[:1] == [policy])
+
+
 def test_measures_without_better_and_worse_are_not_compared(simulate: Run) -> None:
     out = simulate(
         "cost", "--policy", "fixed,optimum", "--pages", "4", "--horizon", "80", "--repeat", "2"
