@@ -19,7 +19,7 @@ def parsed(name: str, value: Any, parse: Callable[[Any], V]) -> V:
     """What is meant by the value of a setting or option; `ConfigError` names both, and the remedy."""
     try:
         return parse(value)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError) as error:
         remedy = REMEDY.get(parse) or str(error)
         if parse is patterns and isinstance(error, ValueError) and str(error):
             remedy = f"{remedy}: {error}"
@@ -33,7 +33,7 @@ def rate(value: Any) -> float:
     (2.0, 2.0, 1.0)
     """
     number, slash, unit = str(value).partition("/")
-    return _above_zero(_number(number) / (_SECONDS[unit.strip().lower()] if slash else 1))
+    return _above_zero(_number(number) / (_unit(_SECONDS, unit.strip()) if slash else 1))
 
 
 def duration(value: Any) -> float:
@@ -45,7 +45,7 @@ def duration(value: Any) -> float:
     match = re.fullmatch(r"\s*([\d.eE+-]+)\s*([a-zA-Z]*)\s*", str(value))
     if match is None:
         raise ValueError
-    return _at_least_zero(_number(match[1]) * _SECONDS[match[2].lower() or "s"])
+    return _at_least_zero(_number(match[1]) * _unit(_SECONDS, match[2] or "s"))
 
 
 def size(value: Any) -> int:
@@ -57,7 +57,7 @@ def size(value: Any) -> int:
     match = re.fullmatch(r"\s*([\d.]+)\s*([a-zA-Z]*)\s*", str(value))
     if match is None:
         raise ValueError
-    number = _above_zero(_number(match[1]) * _BYTES[match[2].lower()])
+    number = _above_zero(_number(match[1]) * _unit(_BYTES, match[2]))
     return positive_int(int(number))
 
 
@@ -255,13 +255,19 @@ def durations(least: float, most: float) -> Callable[[Any], float]:
     def parse(value: Any) -> float:
         try:
             seconds = duration(value)
-        except (ValueError, KeyError):
+        except ValueError:
             seconds = math.nan
         if not least <= seconds <= most:
             raise ValueError(f"{REMEDY[duration]}, from {least:g}s to {most / _SECONDS['d']:g}d")
         return seconds
 
     return parse
+
+
+def _unit(sizes: Mapping[str, float], name: str) -> float:
+    if name.lower() not in sizes:
+        raise ValueError
+    return sizes[name.lower()]
 
 
 def _number(value: Any) -> float:

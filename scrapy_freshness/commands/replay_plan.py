@@ -97,7 +97,7 @@ def per_day(text: str) -> float:
         if "/" not in text:
             raise ValueError  # in settings this means per second, and here people mean per day
         return float(f"{units.rate(text) * _DAY_SECONDS:.12g}")
-    except (ValueError, KeyError):
+    except ValueError:
         raise ValueError('write a rate above 0 such as "500/day" or "2/min"') from None
 
 
