@@ -11,13 +11,13 @@ from typing import Any, Protocol, Self
 
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.units import (
-    REMEDY,
     amount,
     base_url,
     choice,
     duration,
     endpoint,
     keys_of_hosts,
+    parsed,
     patterns,
     positive_int,
     rate,
@@ -401,7 +401,7 @@ class Config:
             name = setting_name(each.name)
             value = settings.get(name)
             if value is not None:
-                values[each.name] = _parsed(name, value, each.metadata["parse"])
+                values[each.name] = parsed(name, value, each.metadata["parse"])
         return cls(**values)
 
 
@@ -422,13 +422,3 @@ def unknown_settings(names: list[str]) -> list[str]:
     """Those of *names* that look like ours but are not: most likely misspelt."""
     known = {name for name, _, _ in reference()}
     return sorted(name for name in names if name.startswith(PREFIX) and name not in known)
-
-
-def _parsed(name: str, value: Any, parse: Callable[[Any], Any]) -> Any:
-    try:
-        return parse(value)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        remedy = REMEDY.get(parse) or str(error)
-        if parse is patterns and isinstance(error, ValueError) and str(error):
-            remedy = f"{remedy}: {error}"
-        raise ConfigError(f"{name} cannot be {value!r}: {remedy}") from None

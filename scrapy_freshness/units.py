@@ -3,12 +3,27 @@
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+from scrapy_freshness.errors import ConfigError
+
+V = TypeVar("V")
 
 _SECONDS = {"s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "m": 60.0, "min": 60.0, "minute": 60.0}
 _SECONDS |= {"minutes": 60.0, "h": 3600.0, "hour": 3600.0, "hours": 3600.0, "d": 86400.0, "day": 86400.0}
 _SECONDS |= {"days": 86400.0, "w": 604800.0, "week": 604800.0, "weeks": 604800.0}
 _BYTES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+
+
+def parsed(name: str, value: Any, parse: Callable[[Any], V]) -> V:
+    """What is meant by the value of a setting or option; `ConfigError` names both, and the remedy."""
+    try:
+        return parse(value)
+    except (ValueError, TypeError, AttributeError) as error:
+        remedy = REMEDY.get(parse) or str(error)
+        if parse is patterns and isinstance(error, ValueError) and str(error):
+            remedy = f"{remedy}: {error}"
+        raise ConfigError(f"{name} cannot be {value!r}: {remedy}") from None
 
 
 def rate(value: Any) -> float:
@@ -18,7 +33,7 @@ def rate(value: Any) -> float:
     (2.0, 2.0, 1.0)
     """
     number, slash, unit = str(value).partition("/")
-    return _above_zero(_number(number) / (_SECONDS[unit.strip().lower()] if slash else 1))
+    return _above_zero(_number(number) / (_unit(_SECONDS, unit.strip()) if slash else 1))
 
 
 def duration(value: Any) -> float:
@@ -30,7 +45,7 @@ def duration(value: Any) -> float:
     match = re.fullmatch(r"\s*([\d.eE+-]+)\s*([a-zA-Z]*)\s*", str(value))
     if match is None:
         raise ValueError
-    return _at_least_zero(_number(match[1]) * _SECONDS[match[2].lower() or "s"])
+    return _at_least_zero(_number(match[1]) * _unit(_SECONDS, match[2] or "s"))
 
 
 def size(value: Any) -> int:
@@ -42,7 +57,7 @@ def size(value: Any) -> int:
     match = re.fullmatch(r"\s*([\d.]+)\s*([a-zA-Z]*)\s*", str(value))
     if match is None:
         raise ValueError
-    number = _above_zero(_number(match[1]) * _BYTES[match[2].lower()])
+    number = _above_zero(_number(match[1]) * _unit(_BYTES, match[2]))
     return positive_int(int(number))
 
 
@@ -210,6 +225,51 @@ def whole(least: int, most: int) -> Callable[[Any], int]:
     return parse
 
 
+def numbers(least: float, most: float = math.inf) -> Callable[[Any], float]:
+    """Make a parser that takes a number from *least* to *most*.
+
+    >>> numbers(0, 1)("0.5")
+    0.5
+    """
+
+    def parse(value: Any) -> float:
+        try:
+            number = _number(value)
+        except ValueError:
+            number = math.nan
+        if not least <= number <= most:
+            bound = f" and at most {most:g}" if most < math.inf else ""
+            raise ValueError(f"write a number of at least {least:g}{bound}")
+        return number
+
+    return parse
+
+
+def durations(least: float, most: float) -> Callable[[Any], float]:
+    """Make a parser that takes a length of time from *least* to *most* seconds.
+
+    >>> durations(1, 3600)("1min")
+    60.0
+    """
+
+    def parse(value: Any) -> float:
+        try:
+            seconds = duration(value)
+        except ValueError:
+            seconds = math.nan
+        if not least <= seconds <= most:
+            raise ValueError(f"{REMEDY[duration]}, from {least:g}s to {most / _SECONDS['d']:g}d")
+        return seconds
+
+    return parse
+
+
+def _unit(sizes: Mapping[str, float], name: str) -> float:
+    if name.lower() not in sizes:
+        raise ValueError
+    return sizes[name.lower()]
+
+
 def _number(value: Any) -> float:
     number = float(str(value))  # by way of text: True is no number, and no integer is too large
     if not math.isfinite(number):
@@ -237,6 +297,8 @@ REMEDY: dict[Callable[[Any], Any], str] = {
     switch: "write True or False",
     share: "write a number from 0 to 1",
     amount: "write a number of at least 0",
+    int: "write a whole number",
+    float: "write a number",
     positive_int: "write a whole number of at least 1",
     words: "write a list of strings",
     patterns: "write a list of regular expressions",

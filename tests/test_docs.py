@@ -9,6 +9,7 @@ import pytest
 from scrapy_freshness.commands import SUBCOMMANDS
 from scrapy_freshness.config import reference
 from scrapy_freshness.model import Outcome
+from scrapy_freshness.planning.policy import POLICY_NAMES
 from scrapy_freshness.storage.views import VIEWS
 
 ROOT = Path(__file__).parent.parent
@@ -28,6 +29,12 @@ def test_every_setting_is_in_the_reference_with_its_help() -> None:
         assert f"`{name}`" in settings
         assert help_ in settings
     assert set(re.findall(r"`(FRESHNESS_[A-Z_]+)`", settings)) == {name for name, _, _ in reference()}
+
+
+def test_every_policy_is_in_the_table_of_policies() -> None:
+    table = re.findall(r"^\| `([\w-]+)` \|", text_of("docs/policies.md"), re.MULTILINE)
+
+    assert sorted(table) == sorted(POLICY_NAMES)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

@@ -11,7 +11,7 @@ from scrapy_freshness import units
 
 SECONDS = {"s": 1, "min": 60, "h": 3600, "d": 86400, "week": 604800}
 positive = st.floats(min_value=1e-6, max_value=1e9)
-refusals = (ValueError, KeyError, TypeError)
+refusals = (ValueError, TypeError)
 anything = st.one_of(
     st.none(),
     st.booleans(),
@@ -66,6 +66,11 @@ def test_a_size_is_a_whole_number_of_bytes(number: int, unit: str) -> None:
         *((units.selectors, value) for value in [["main"], "main", None, {"a": 5}, {"a": [5]}]),
         *((units.text, value) for value in [5, None, b"a"]),
         *((units.choice("a", "b"), value) for value in ["c", "", None, ["a"]]),
+        (units.duration, "5 parsecs"),
+        (units.rate, "2/parsec"),
+        (units.size, "5 lb"),
+        *((units.numbers(0, 9), value) for value in [-1, 9.5, "x", float("nan"), None]),
+        *((units.durations(1, 60), value) for value in ["0.5s", "2min", "1e300d", "soon", "5 parsecs", None]),
         *((units.whole(2, 9), value) for value in [1, 10, 2.5, "x", None]),
     ],
 )
@@ -126,3 +131,8 @@ def test_every_parser_that_refuses_without_words_has_a_remedy() -> None:
         units.choice("a", "b")("c")
     with pytest.raises(ValueError, match="whole number from 2 to 9"):
         units.whole(2, 9)("1")
+    with pytest.raises(ValueError, match="at least 0 and at most 9"):
+        units.numbers(0, 9)("10")
+    with pytest.raises(ValueError, match=r'such as "30s".*, from 0.5s to 2d'):
+        units.durations(0.5, 172_800)("1e-9s")
+    assert (units.whole(0, 9)("0"), units.durations(1, 60)("1min")) == (0, 60.0)

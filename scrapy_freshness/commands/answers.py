@@ -67,7 +67,8 @@ class Answers:
                 found = self.meter.found(terms, kept.tf[is_asked], length, _links(chunk, links)[page])
                 on_page = np.bincount(page, found, len(chunk))
                 places = page_ids.searchsorted([each.page_id for each in chunk])
-                share = lost.take(places, mode="clip") / np.where(on_page > 0, on_page, 1.0)
+                # What visits gained once may be more than searchers find of the page now.
+                share = np.minimum(lost.take(places, mode="clip") / np.where(on_page > 0, on_page, 1.0), 1.0)
                 results += np.bincount(terms, minlength=len(self.asked))
                 quality += np.bincount(terms, found, len(self.asked))
                 at_risk += np.bincount(terms, found * share[page], len(self.asked))

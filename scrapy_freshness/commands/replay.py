@@ -24,6 +24,7 @@ from scrapy_freshness.commands.replay_plan import Plan, Record
 from scrapy_freshness.commands.replay_plot import check_plot, save_plot
 from scrapy_freshness.commands.replay_table import print_tables
 from scrapy_freshness.config import Config
+from scrapy_freshness.planning.policy import policy_named
 from scrapy_freshness.simulator.comparison import compared
 from scrapy_freshness.simulator.contest import takes_price
 from scrapy_freshness.simulator.phases import at_phases
@@ -67,6 +68,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(context: Context, options: argparse.Namespace) -> None:
     plan = Plan.of(options)
+    learner_for = learning(context.config) if plan.learn else None
+    if learner_for is not None:
+        for name in filter(takes_price, plan.policies):
+            learner_for(policy_named(name))  # refuses what it cannot learn, before hours of work
     if options.plot:
         check_plot(options.plot)
     n_runs = len(plan.records) * (len(plan.budgets_per_day) * len(plan.policies) + len(plan.rules))

@@ -60,14 +60,14 @@ class Plan:
         return cls(
             records=list(dict.fromkeys(records)),
             policies=_policies(options.policy),
-            budgets_per_day=list(dict.fromkeys(map(per_day, options.budget.split(",")))),
+            budgets_per_day=_budgets(options.budget),
             learn=options.learn,
-            warm_up=_warm_up(options.warm_up),
+            warm_up=units.parsed("--warm-up", options.warm_up, units.numbers(0, 0.99)),
             aligned=options.aligned,
             whole=options.whole,
             unscaled=options.unscaled,
             pacing=options.pacing,
-            phases=_phases(options.phases),
+            phases=units.parsed("--phases", options.phases, units.whole(1, _MOST_PHASES)),
         )
 
     @property
@@ -97,9 +97,12 @@ def per_day(text: str) -> float:
         if "/" not in text:
             raise ValueError  # in settings this means per second, and here people mean per day
         return float(f"{units.rate(text) * _DAY_SECONDS:.12g}")
-    except (ValueError, KeyError):
-        remedy = 'write a rate above 0 such as "500/day" or "2/min"'
-        raise ConfigError(f"--budget must not be {text.strip()!r}: {remedy}") from None
+    except ValueError:
+        raise ValueError('write a rate above 0 such as "500/day" or "2/min"') from None
+
+
+def _budgets(text: str) -> list[float]:
+    return list(dict.fromkeys(units.parsed("--budget", each.strip(), per_day) for each in text.split(",")))
 
 
 def _policies(text: str) -> list[str]:
@@ -109,19 +112,3 @@ def _policies(text: str) -> list[str]:
     for name in names:
         check_name(name)
     return names
-
-
-def _warm_up(text: str) -> float:
-    try:
-        share = units.share(text)
-    except ValueError:
-        share = 1.0
-    if not share < 1:
-        raise ConfigError(f"--warm-up must not be {text!r}: write a number from 0 to below 1")
-    return share
-
-
-def _phases(text: str) -> int:
-    if not (text.isdecimal() and 1 <= int(text) <= _MOST_PHASES):
-        raise ConfigError(f"--phases must not be {text!r}: write a whole number from 1 to {_MOST_PHASES}")
-    return int(text)

@@ -1,9 +1,12 @@
 """Try policies on artificial webs that are drawn at random.
 
 WORLD is what the webs are like; options below say which one they belong to.
-All policies crawl the same webs with the same number of fetches, by the very
-code of a live crawl, on a manual clock. They know the truth about the pages,
-or, with --learn, learn it from their visits, as a live crawl does.
+All policies crawl the same webs, by the very code of a live crawl, on a manual
+clock. They know the truth about the pages, or, with --learn, learn it from
+their visits, as a live crawl does. They make the same number of fetches, but
+for the world cost, where most fetch as often as they think it pays, and for
+rules that know no budget, which come as near as they can: see the column
+fetches.
 
 Several numbers of pages or rates, as in --pages 100,500,1000, are simulated
 one after the other.
@@ -24,7 +27,7 @@ from scrapy_freshness.simulator.plots import check_plot, plot
 from scrapy_freshness.simulator.simulate import Result, Standing, simulate, standings
 from scrapy_freshness.simulator.worlds import world_named, world_names
 from scrapy_freshness.simulator.worlds.contract import Metric, Size, World, made_world, option_names
-from scrapy_freshness.units import positive_int, whole, words
+from scrapy_freshness.units import parsed, positive_int, whole, words
 
 _SEED = whole(0, 2**53)
 #: Steps of the progress bar.
@@ -71,10 +74,10 @@ def _simulate(context: Context, options: argparse.Namespace) -> None:
     sizes = _sizes(options, kind)
     usual = kind.usual
     policies = words(options.policy) if options.policy is not None else usual.policies
-    seed = _number("--seed", options.seed, _SEED)
+    seed = parsed("--seed", options.seed, _SEED)
     repeat = usual.repeat
     if options.repeat is not None:
-        repeat = _number("--repeat", options.repeat, positive_int)
+        repeat = parsed("--repeat", options.repeat, positive_int)
     path = check_plot(options.plot) if options.plot else None
     told, done = 0, 1e-6  # so that rounding does not keep the last step back
     with context.progress(f"Simulating {options.world}", _STEPS) as advance:
@@ -131,9 +134,9 @@ def _given(options: argparse.Namespace, kind: type[World]) -> dict[str, str]:
 
 def _sizes(options: argparse.Namespace, kind: type[World]) -> list[Size]:
     usual = kind.usual
-    pages = [_number("--pages", each, int) for each in words(_or(options.pages, usual.pages))]
-    rates = [_number("--rate", each, float) for each in words(_or(options.rate, usual.rate))]
-    horizon = _number("--horizon", _or(options.horizon, usual.horizon), float)
+    pages = [parsed("--pages", each, int) for each in words(_or(options.pages, usual.pages))]
+    rates = [parsed("--rate", each, float) for each in words(_or(options.rate, usual.rate))]
+    horizon = parsed("--horizon", _or(options.horizon, usual.horizon), float)
     sizes = [Size(each, rate, horizon) for each in pages for rate in rates]
     if not sizes:
         raise ConfigError("--pages and --rate need a number")
@@ -142,13 +145,6 @@ def _sizes(options: argparse.Namespace, kind: type[World]) -> list[Size]:
 
 def _or(given: str | None, usual: float) -> str:
     return str(usual) if given is None else given
-
-
-def _number(option: str, value: Any, parse: Any) -> Any:
-    try:
-        return parse(value)
-    except ValueError:
-        raise ConfigError(f"{option} cannot be {value!r}: write a number that it can use") from None
 
 
 def _row(result: Result, given: dict[str, str]) -> dict[str, Any]:

@@ -19,14 +19,15 @@ from scrapy_freshness.commands.context import Context, require_spider
 from scrapy_freshness.commands.keyboard import Keyboard
 from scrapy_freshness.commands.status import last_minutes
 from scrapy_freshness.commands.top_screen import Screen
-from scrapy_freshness.errors import InputError
 from scrapy_freshness.model import Outcome, PageStatus
 from scrapy_freshness.storage import inspection, reports
 from scrapy_freshness.storage.latest import LatestVisit, freshness_since, latest_visits
 from scrapy_freshness.storage.reports import HOUR_SECONDS, Activity
 from scrapy_freshness.storage.store import Store
-from scrapy_freshness.units import REMEDY, duration
+from scrapy_freshness.units import durations, parsed
 
+#: Times between two looks.
+_LEAST_SECONDS, _MOST_SECONDS = 0.1, 86400.0
 #: Last lines of the log from which hosts are judged.
 _LOOKED_AT = 500
 #: Pages are counted again after this time, or so many times as long as it takes: there may be millions.
@@ -44,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Context, options: argparse.Namespace) -> None:
-    interval = _interval(options.interval)
+    interval = parsed("--interval", options.interval, durations(_LEAST_SECONDS, _MOST_SECONDS))
     with context.store() as store:
         require_spider(store, options.spider)
         watch = Watch(store, options.spider)
@@ -158,13 +159,3 @@ def _hosts(visits: list[LatestVisit]) -> list[dict[str, Any]]:
         }
         for host, counts in sorted(outcomes.items(), key=lambda each: (-each[1].total(), each[0]))
     ]
-
-
-def _interval(text: str) -> float:
-    try:
-        seconds = duration(text)
-    except ValueError:
-        seconds = 0.0
-    if seconds <= 0:
-        raise InputError(f"--interval cannot be {text!r}: {REMEDY[duration]}")
-    return seconds

@@ -100,11 +100,11 @@ class GainLearner(GainRecorder):
         self._prior_refreshes = prior_refreshes
 
     def prior(self, page: PageRecord) -> Mapping[str, float]:
-        """Changes are noticed, and cost what they cost a page of mean quality."""
+        """What is believed before any refresh; changes cost what they cost a page of mean quality."""
         believed = self._rates.prior(page)
-        rate = believed["change_rate"]
-        size = float(self.pool.expected(np.array([np.nan]))[0])
-        return {**believed, "gain": size * rate, "noticed_rate": rate}
+        rate = np.array([believed["change_rate"]])
+        noticed = noticed_by({}, rate, self.pool, prior_refreshes=self._prior_refreshes)
+        return {**believed, "gain": float(noticed.gain[0]), "noticed_rate": float(noticed.rate[0])}
 
     def learn(self, pages: Sequence[PageRecord]) -> Columns:
         """Beliefs after visits, and the sums that they come from."""

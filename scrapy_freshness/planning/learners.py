@@ -32,11 +32,12 @@ ESTIMATORS: Mapping[str, Callable[[PriorPoints, bool], Learner]] = MappingProxyT
 )
 
 
-def learner_of(policy: Policy, config: Config) -> Learner:
+def learner_of(policy: Policy, config: Config, *, measures_gains: bool = True) -> Learner:
     """The learner of a crawl with these settings.
 
     A page of a source is as important as others while it is new, unless a setting says otherwise: it meets
     so many requests a second until they fade. In other units, known pages and new ones could not be compared.
+    A crawl *measures_gains* of searchers; who only replays its history does not.
     """
     prior = PriorPoints(config.prior_changed_after_seconds, config.prior_unchanged_after_seconds)
     return learner_for(
@@ -46,7 +47,7 @@ def learner_of(policy: Policy, config: Config) -> Learner:
         profit=config.profit * config.profit_life_seconds,
         profit_life_seconds=config.profit_life_seconds,
         link_rhythm=config.link_rhythm,
-        measures_gains=True,
+        measures_gains=measures_gains,
     )
 
 

@@ -54,7 +54,8 @@ class EchoWeb:
         counted = self._appears(start, end)
         delay = times - graph.births.times[links]
         earned = graph.link_profit[links] * np.exp(-graph.decay[graph.births.owners[links]] * delay)
-        return float(earned[counted[links]].sum() / self.bound(start, end))
+        bound = self.bound(start, end)
+        return float(earned[counted[links]].sum()) / bound if bound else np.nan
 
     def bound(self, start: float, end: float) -> float:
         """Profit of fetching at once every page that appears in some time."""

@@ -204,7 +204,8 @@ class Replay:
 
 def learning(config: Config) -> LearnerFor:
     """Learners of a replay: as the settings say, but for how fast links fade, which is as it is measured."""
-    return partial(learner_of, config=replace(config, profit_life_seconds=LINK_LIFE_SECONDS))
+    config = replace(config, profit_life_seconds=LINK_LIFE_SECONDS)
+    return partial(learner_of, config=config, measures_gains=False)
 
 
 def _options_of(config: Config) -> PolicyOptions:

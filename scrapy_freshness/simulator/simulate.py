@@ -36,13 +36,23 @@ class Result:
 
     @property
     def mean(self) -> float:
-        """Mean over the webs."""
-        return math.fsum(self.values) / len(self.values)
+        """Mean over the webs of which it can be said; nan if there are none."""
+        return mean(said(self.values))
 
     @property
     def stderr(self) -> float:
         """Standard error of the mean; nan of a single web."""
-        return standard_error(self.values)
+        return standard_error(said(self.values))
+
+
+def said(values: Sequence[float]) -> list[float]:
+    """What can be said: all that is not nan."""
+    return [value for value in values if not math.isnan(value)]
+
+
+def mean(values: Sequence[float]) -> float:
+    """Of some values; nan if there are none."""
+    return math.fsum(values) / len(values) if values else math.nan
 
 
 def standard_error(values: Sequence[float]) -> float:
@@ -131,8 +141,8 @@ def standings(results: Iterable[Result], metric: Metric) -> list[Standing]:
     best = ranked[0]
     table = [Standing(best, 0.0, math.nan)]
     for each in ranked[1:]:
-        differences = np.subtract(each.values, best.values).tolist()
-        table.append(Standing(each, float(np.mean(differences)), standard_error(differences)))
+        differences = said(np.subtract(each.values, best.values).tolist())
+        table.append(Standing(each, mean(differences), standard_error(differences)))
     return table
 
 

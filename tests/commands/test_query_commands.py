@@ -6,6 +6,7 @@ import pytest
 from answering import Answer
 from small_web import FAST, SLOW
 
+from scrapy_freshness.model import Batch
 from scrapy_freshness.storage.store import Store
 
 
@@ -25,6 +26,26 @@ def test_terms_are_listed_by_what_is_at_risk(freshness: Callable[..., Answer]) -
     told = freshness("queries").out
     assert "news: 2 terms on 2 pages, by tf-idf" in told
     assert "shop: no page was read for what searchers ask for yet." in told
+
+
+def test_no_more_than_everything_is_at_risk(freshness: Callable[..., Answer], web_url: str) -> None:
+    """What visits have gained may be more than searchers find of the page now."""
+    with Store.open(web_url) as store:
+        records = [each for each in store.load_records(range(1, 99)) if each.url in (SLOW, FAST)]
+        for record in records:
+            record.beliefs = {
+                **record.beliefs,
+                "gain_refreshes": 9.0,
+                "gain_seconds": 9e4,
+                "gain_sum": 9e9,
+                "gain_squares": 9e18,
+            }
+        store.save("news", Batch(pages=records))
+    (news,) = freshness("queries", "--spider", "news", "--json").json["spiders"]
+
+    assert 0.5 < news["at_risk"] <= 1
+    for each in news["queries"]:
+        assert each["at_risk"] <= each["quality"] * (1 + 1e-12)
 
 
 def test_a_search_finds_pages_that_have_all_terms(freshness: Callable[..., Answer]) -> None:

@@ -104,6 +104,20 @@ def test_options_of_a_world_are_in_the_answer(simulate: Run) -> None:
     assert row["options"] == {"signals": "noisy"}
 
 
+def test_means_are_over_the_webs_of_which_anything_can_be_said(simulate: Run) -> None:
+    arguments = ("echo", "--pages", "3", "--rate", "50", "--horizon", "2", "--policy", "echo-greedy,bfs")
+    rows = simulate(*arguments, "--repeat", "4", "--json").json
+
+    for row in rows:
+        said = [value for value in row["values"] if value is not None]
+        assert len(said) == 3, "one of these webs has no link"
+        assert row["mean"] == pytest.approx(np.mean(said))
+        assert row["stderr"] == pytest.approx(np.std(said, ddof=1) / np.sqrt(3))
+    out = simulate(*arguments, "--repeat", "4").out
+    assert "–" not in out
+    assert f"{-abs(rows[0]['mean'] - rows[1]['mean']):+.4f}" in out
+
+
 def test_people_see_the_best_first_with_paired_differences(simulate: Run) -> None:
     answer = simulate("poisson", "--policy", "uniform,optimum,greedy", *QUICK)
     lines = answer.out.splitlines()
@@ -115,6 +129,18 @@ def test_people_see_the_best_first_with_paired_differences(simulate: Run) -> Non
     assert lines[4].count("±") == 1, "the best is not compared with itself"
     assert "-0." in lines[-4]
     assert "differences are paired" in lines[-1]
+
+
+def test_tables_tell_who_makes_how_many_fetches(simulate: Run) -> None:
+    size = ("--pages", "12", "--rate", "1", "--horizon", "48", "--repeat", "1")
+    rows = simulate("cost", "--policy", "cost,greedy", *size, "--json").json
+    fetches = {row["policy"]: row["fetches"] for row in rows}
+    table = simulate("cost", "--policy", "cost,greedy", *size).out.splitlines()
+
+    assert fetches["greedy"] == 48, "it is held to the rate"
+    assert fetches["cost"] > 60, "and this one is not"
+    for policy, count in fetches.items():
+        assert all(line.endswith(f" {count:.0f}") for line in table if line.split()[:1] == [policy])
 
 
 def test_measures_without_better_and_worse_are_not_compared(simulate: Run) -> None:
@@ -161,6 +187,8 @@ def test_measures_without_better_and_worse_are_not_compared(simulate: Run) -> No
         (("queries", "--scoring", "pagerank"), "--scoring cannot be 'pagerank': choose one of"),
         (("cost", "--prior", "1"), "--prior cannot be '1'"),
         (("cost", "--policy", "cost-risk-bounded", "--risk", "0", "--stale-limit", "0"), "--stale-limit"),
+        (("cost", "--period", "1e300"), "--period cannot be '1e300'"),
+        (("cost", "--crawl-cost", "1e308"), "--crawl-cost cannot be '1e308'"),
         (("longevity", "--pace", "slow"), "--pace cannot be 'slow'"),
         (("mixed", "--warm-up", "0.9"), "--warm-up cannot be '0.9'"),
         (("mixed", "--policy", "quota-²"), "quota-² is no quota"),

@@ -102,7 +102,10 @@ def test_a_database_without_anything_is_told(freshness: Run, sqlite_url: str) ->
 
 
 def test_nonsense_is_refused(freshness: Run) -> None:
-    assert freshness("top", "--interval", "0s").exit_code == 2
+    for interval in ("0s", "1e-9s", "1e300d", "5parsecs"):
+        answer = freshness("top", "--interval", interval)
+        assert (answer.exit_code, answer.out) == (2, "")
+        assert f"--interval cannot be '{interval}': write a duration such as" in answer.err
     assert "no spider nobody is known" in freshness("top", "--spider", "nobody").err
 
 

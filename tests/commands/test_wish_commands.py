@@ -80,6 +80,11 @@ def test_a_pin_does_not_hide_what_is_in_the_way(freshness: Run) -> None:
         (("visit", SLOW, "http://a.example/slo"), 1, "no page http://a.example/slo is known; did you mean"),
         (("pin", SLOW, "--every", "often"), 2, "--every cannot be 'often': write a duration such as"),
         (("pin", SLOW, "--every", "0s"), 2, "--every cannot be '0s'"),
+        (("pin", SLOW, "--every", "5parsecs"), 2, "--every cannot be '5parsecs'"),
+        (("pin", SLOW, "--every", "1e-9s"), 2, "from 1s to 3650d"),
+        (("pin", SLOW, "--every", "30s", "-s", "FRESHNESS_MIN_INTERVAL=1min"), 2, "from 60s to 3650d"),
+        (("pin", SLOW, "--every", "1ns", "-s", "FRESHNESS_MIN_INTERVAL=0"), 2, "--every cannot be '1ns'"),
+        (("pin", SLOW, "--every", "1e300d"), 2, "from 1s to 3650d"),
     ],
 )
 def test_nothing_is_asked_that_makes_no_sense(

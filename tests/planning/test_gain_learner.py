@@ -116,6 +116,16 @@ def test_good_pages_are_expected_to_gain_more() -> None:
     assert good > bad > 0
 
 
+def test_a_visit_without_a_measure_changes_nothing_but_the_change_rate() -> None:
+    """A new page is believed to change for searchers as one of which only the change rate is known."""
+    learner = GainLearner(rates())
+    before = learner.prior(PageRecord(page_id=1, fingerprint=1, url="http://a.example/", host="a.example"))
+    seen = after_visits(learner, [], quality=None)
+
+    for name in ("noticed_rate", "gain"):
+        assert seen.beliefs[name] / seen.change_rate == pytest.approx(before[name] / before["change_rate"])
+
+
 def test_a_learner_that_is_restored_expects_the_same_of_pages() -> None:
     learner = GainLearner(rates())
     for number in (1.0, 2.0, 4.0):

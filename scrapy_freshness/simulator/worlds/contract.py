@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from scrapy_freshness.errors import ConfigError
-from scrapy_freshness.units import REMEDY
+from scrapy_freshness.units import parsed
 
 #: Called now and then with the share of a play that is done, 0 to 1.
 Advance = Callable[[float], None]
@@ -121,36 +121,13 @@ def option_names(world: type[World]) -> dict[str, tuple[str, Any, str]]:
 
 def made_world(world: type[WorldT], given: Mapping[str, str]) -> WorldT:
     """A world with options as a user wrote them, by the names of the fields."""
-    values = {}
-    for each in fields(world):  # type: ignore[arg-type]
-        if each.name in given:
-            parse = each.metadata["parse"]
-            try:
-                values[each.name] = parse(given[each.name])
-            except (ValueError, KeyError) as error:
-                name, reason = "--" + each.name.replace("_", "-"), REMEDY.get(parse) or str(error)
-                raise ConfigError(f"{name} cannot be {given[each.name]!r}: {reason}") from None
+    parsers = {each.name: each.metadata["parse"] for each in fields(world)}  # type: ignore[arg-type]
+    values = {
+        field: parsed(option, given[field], parsers[field])
+        for option, (field, _, _) in option_names(world).items()
+        if field in given
+    }
     return world(**values)
-
-
-def numbers(least: float, most: float = float("inf")) -> Callable[[Any], float]:
-    """Make a parser that takes a number from *least* to *most*.
-
-    >>> numbers(0, 1)("0.5")
-    0.5
-    """
-
-    def parse(value: Any) -> float:
-        text = f"write a number of at least {least:g}" + (f" and at most {most:g}" if most < np.inf else "")
-        try:
-            number = float(value)
-        except ValueError:
-            raise ValueError(text) from None
-        if not (least <= number <= most and np.isfinite(number)):
-            raise ValueError(text)
-        return number
-
-    return parse
 
 
 def refuse_unknown(policy: str, names: Sequence[str]) -> None:

@@ -56,9 +56,9 @@ from scrapy_freshness.simulator.worlds.contract import (
     Round,
     Size,
     Usual,
-    numbers,
     refuse_unknown,
 )
+from scrapy_freshness.units import numbers
 from scrapy_freshness.value.contract import Beliefs
 from scrapy_freshness.value.cost import cheapest_interval
 
@@ -99,14 +99,14 @@ class CostWorld:
         pages=100, rate=12.5, horizon=1000.0, repeat=10, policies=("cost", "proportional", "fixed", "optimum")
     )
 
-    period: float = setting("24", numbers(1e-6), "Hours between two changes of a page, on average.")
+    period: float = setting("24", numbers(1e-6, 1e9), "Hours between two changes of a page, on average.")
     spread: float = setting("0", numbers(0, 10), "Standard deviation of the logarithm of the pages' periods.")
-    crawl_cost: float = setting("1", numbers(1e-9), "Cost of a crawl.")
-    stale_cost: float = setting("1", numbers(1e-9), "Cost of an hour with a stale copy.")
+    crawl_cost: float = setting("1", numbers(1e-9, 1e9), "Cost of a crawl.")
+    stale_cost: float = setting("1", numbers(1e-9, 1e9), "Cost of an hour with a stale copy.")
     ratio: float = setting(
-        "0.3333333333333333", numbers(1e-6), "Crawl interval of fixed and proportional, in periods."
+        "0.3333333333333333", numbers(1e-6, 1e9), "Crawl interval of fixed and proportional, in periods."
     )
-    stale_limit: float = setting("8", numbers(0), "Hours for which a copy should not be stale.")
+    stale_limit: float = setting("8", numbers(0, 1e9), "Hours for which a copy should not be stale.")
     risk: float = setting(
         "0.01", numbers(0, 0.999999), "Share of intervals that cost-risk-bounded lets be so."
     )

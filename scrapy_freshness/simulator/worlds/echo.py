@@ -34,10 +34,9 @@ from scrapy_freshness.simulator.worlds.contract import (
     Outcome,
     Size,
     Usual,
-    numbers,
     refuse_unknown,
 )
-from scrapy_freshness.units import share, switch
+from scrapy_freshness.units import numbers, share, switch
 
 HOUR = 3600.0
 _OURS = ("echo-greedy", "echo-newpages", "echo-schedule", "holistic")

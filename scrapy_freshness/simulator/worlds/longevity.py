@@ -60,10 +60,9 @@ from scrapy_freshness.simulator.worlds.contract import (
     Outcome,
     Size,
     Usual,
-    numbers,
     refuse_unknown,
 )
-from scrapy_freshness.units import choice, whole
+from scrapy_freshness.units import choice, numbers, whole
 from scrapy_freshness.value.contract import Beliefs
 
 DAY = 86400.0

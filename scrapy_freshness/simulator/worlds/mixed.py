@@ -41,10 +41,9 @@ from scrapy_freshness.simulator.worlds.contract import (
     Outcome,
     Size,
     Usual,
-    numbers,
     refuse_unknown,
 )
-from scrapy_freshness.units import share
+from scrapy_freshness.units import numbers, share
 from scrapy_freshness.value.contract import Beliefs
 
 HOUR = 3600.0

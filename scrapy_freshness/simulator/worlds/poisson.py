@@ -52,10 +52,9 @@ from scrapy_freshness.simulator.worlds.contract import (
     Round,
     Size,
     Usual,
-    numbers,
     refuse_unknown,
 )
-from scrapy_freshness.units import choice, share, whole
+from scrapy_freshness.units import choice, numbers, share, whole
 from scrapy_freshness.value.contract import Beliefs
 
 DAY = 86400.0
