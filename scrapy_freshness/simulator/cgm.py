@@ -1,11 +1,10 @@
 r"""CGM: the change rate from visits at regular intervals, and the interval that is freshest for it.
 
-Cho and Garcia-Molina's policy as the longevity paper runs it (section 5.3): :math:`X` of :math:`n` visits
-at an interval :math:`I` found a change, from which `estimation/naive.py` has the change rate
-:math:`\hat\lambda` [1]_, and a page is visited again when :math:`R_1(\hat\lambda t)/\hat\lambda` reaches
-the utility threshold, which for pages that change completely is the freshest way to spend the visits made [2]_. A page whose
-bound :math:`1/\hat\lambda` is below the threshold, or that was never seen to change, is not visited
-again.
+Cho and Garcia-Molina's policy as the longevity paper runs it (section 5.3): :math:`X` of :math:`n` visits at
+an interval :math:`I` found a change, from which `estimation/naive.py` has the change rate :math:`\hat\lambda`
+[1]_, and a page is visited again when :math:`R_1(\hat\lambda t)/\hat\lambda` reaches the utility threshold,
+which for pages that change completely is the freshest way to spend the visits made [2]_. A page whose bound
+:math:`1/\hat\lambda` is below the threshold, or that was never seen to change, is not visited again.
 
 References
 ----------

@@ -88,6 +88,7 @@ class _RuleRun:
         self._feed_rule = rule if isinstance(rule, FeedRule) else None
         self._entries: dict[int, set[int]] = {}  #: that a feed has shown
         self._new_entries: dict[int, list[float]] = {}  #: of feeds: when they were published
+        self._looked_at: dict[int, float] = {}  #: feeds
         self._pages: list[int] = []
         self._times: list[float] = []
         self._states: dict[int, Any] = {}
@@ -171,10 +172,13 @@ class _RuleRun:
         return Finding(now, before != look.content_hash)
 
     def _note_entries(self, page: int, look: Look, now: float) -> None:
-        """Note new entries; those that do not say when they were published, or only will be, are of now."""
+        """Note the entries that are new; those that do not say when they were published came evenly since."""
         shown = self._entries.setdefault(page, set())
         born = look.born or [math.nan] * len(look.links)
-        self._new_entries[page] = [
-            at if at <= now else now for link, at in zip(look.links, born, strict=True) if link not in shown
-        ]
+        new = [at for link, at in zip(look.links, born, strict=True) if link not in shown]
+        dated = [min(at, now) for at in new if not math.isnan(at)]
+        since = self._looked_at.get(page, now)  # how old those of the first look are nobody knows
+        undated = np.linspace(now, since, len(new) - len(dated), endpoint=False)
+        self._new_entries[page] = dated + (undated.tolist() if since < now else [])
+        self._looked_at[page] = now
         shown.update(look.links)

@@ -103,7 +103,7 @@ def test_a_common_factor_makes_the_wanted_number_of_fetches(name: str, wanted: i
     assert np.all(np.diff(fetches.times) >= 0)
 
 
-@pytest.mark.parametrize(("is_dated", "hours"), [(True, 6.0), (False, 5.0)])
+@pytest.mark.parametrize(("is_dated", "hours"), [(True, 6.0), (False, 6.0)])
 def test_miniflux_counts_the_entries_of_a_feed_not_its_changes(is_dated: bool, hours: float) -> None:
     """Four entries a day, which the record sees together at midnight."""
 
