@@ -41,13 +41,6 @@ def crawl_by_rule(
     return run.fetches()
 
 
-def crawl_at_equal_budget(
-    web: Web, rule: IntervalRule[Any], fetches: int, *, start: float, end: float, first_copies: bool = True
-) -> tuple[Fetches, Match]:
-    """Crawl with all intervals scaled by the one factor at which the rule makes so many fetches."""
-    return crawl_by_matching(web, rule.scaled, fetches, start=start, end=end, first_copies=first_copies)
-
-
 def crawl_by_matching(
     web: Web,
     rule_for: Callable[[float], IntervalRule[Any]],

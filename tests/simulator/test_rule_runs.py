@@ -14,7 +14,7 @@ from scrapy_freshness.simulator.plain_rules import Fixed, Proportional
 from scrapy_freshness.simulator.recorded import RecordedWeb, web_of
 from scrapy_freshness.simulator.recorded_web import ReplayedWeb
 from scrapy_freshness.simulator.rivals import RULES, rule_named
-from scrapy_freshness.simulator.rule_run import crawl_at_equal_budget, crawl_by_rule
+from scrapy_freshness.simulator.rule_run import crawl_by_matching, crawl_by_rule
 from scrapy_freshness.simulator.streams import event_stream, poisson_events
 from scrapy_freshness.simulator.trace import Kind, Link, Version
 
@@ -97,7 +97,7 @@ def test_a_common_factor_makes_the_wanted_number_of_fetches(name: str, wanted: i
     rng = np.random.default_rng(8)
     rates = rng.uniform(0.1, 3.0, 50) / DAY
     web = ChangingWeb(poisson_events(rates, 40 * DAY, rng), numbered(np.ones(50)))
-    fetches, match = crawl_at_equal_budget(web, rule_named(name), wanted, start=0.0, end=40 * DAY)
+    fetches, match = crawl_by_matching(web, rule_named(name).scaled, wanted, start=0.0, end=40 * DAY)
 
     assert len(fetches) == match.fetches == pytest.approx(wanted, rel=0.1)
     assert np.all(np.diff(fetches.times) >= 0)
