@@ -6,7 +6,7 @@ clock. They know the truth about the pages, or, with --learn, learn it from
 their visits, as a live crawl does. They make the same number of fetches, but
 for the world cost, where most fetch as often as they think it pays, and for
 rules that know no budget, which come as near as they can: see the column
-fetches.
+fetches. The project's settings do not count: what there is to choose are options.
 
 Several numbers of pages or rates, as in --pages 100,500,1000, are simulated
 one after the other.
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_freshness.commands.context import Context, new_table
+from scrapy_freshness.config import PREFIX
 from scrapy_freshness.errors import ConfigError, InputError
 from scrapy_freshness.insight.human import NOTHING, count, safe
 from scrapy_freshness.simulator.plots import check_plot, plot
@@ -59,6 +60,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Context, options: argparse.Namespace) -> None:
+    for name in (each.partition("=")[0] for each in options.set):
+        if name.startswith(PREFIX):
+            raise InputError(f"{name} says nothing here: worlds have options of their own (-h tells which)")
     try:
         _simulate(context, options)
     except MemoryError as error:

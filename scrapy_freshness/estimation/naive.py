@@ -10,7 +10,8 @@ Visits at a regular interval :math:`I` see a change with probability :math:`p=1-
 
 has almost no bias from :math:`n=20` on, and is finite even if every visit saw a change [1]_.
 
-Both are 0 for a page that was never seen to change. They are references: the estimates to use are in
+Both are 0 for a page that was never seen to change, so that a crawl that believes in them never looks at it
+again. They are references, and the second is that of the rival CGM; the estimates of a crawl are in
 `change_rate.py` and `pooled.py`.
 
 References
@@ -44,6 +45,16 @@ def counted_rates(changes: FloatArray, seconds: FloatArray) -> RateEstimate:
     return RateEstimate(changes / seconds, low / seconds, gammaincinv(changes + 1, 0.95) / seconds)
 
 
+def regular_rate(changes: FloatArray, visits: FloatArray, interval_seconds: FloatArray) -> FloatArray:
+    """Changes per second of pages that are visited at (nearly) regular intervals, without bounds.
+
+    >>> regular_rate(np.array([5.0]), np.array([10.0]), np.array([2.0])).round(4)
+    array([0.3233])
+    """
+    rate: FloatArray = -np.log((visits - changes + 0.5) / (visits + 0.5)) / interval_seconds
+    return rate
+
+
 def regular_rates(changes: FloatArray, visits: FloatArray, seconds: FloatArray) -> RateEstimate:
     """Changes per second of pages that are visited at regular intervals.
 
@@ -68,4 +79,4 @@ def regular_rates(changes: FloatArray, visits: FloatArray, seconds: FloatArray) 
     with np.errstate(divide="ignore"):
         low = -np.log(np.where(changes > 0, most_unchanged, 1.0)) / step
         high = -np.log(np.where(unchanged > 0, least_unchanged, 0.0)) / step
-    return RateEstimate(-np.log((unchanged + 0.5) / (visits + 0.5)) / step, low, high)
+    return RateEstimate(regular_rate(changes, visits, step), low, high)

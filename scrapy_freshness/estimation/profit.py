@@ -36,68 +36,6 @@ class Profits(NamedTuple):
     decay: FloatArray  #: mu, per second, > 0
 
 
-def mean_cumulative_clicks(
-    page_ages: FloatArray, clicked_page: NDArray[np.int64], click_ages: FloatArray, n_bins: int
-) -> tuple[FloatArray, FloatArray]:
-    """Mean clicks that pages had by the end of each age bin, and how many pages are that old.
-
-    A page that is younger than the end of a bin is not yet known there, and does not count.
-
-    Parameters
-    ----------
-    page_ages : (pages,) array, seconds since each page's birth
-    clicked_page : (clicks,) array, index of the page that was clicked
-    click_ages : (clicks,) array, age of the page at the click, seconds
-
-    Examples
-    --------
-    >>> clicks, pages = mean_cumulative_clicks(
-    ...     np.array([3000.0, 1500.0]), np.array([0, 0, 1]), np.array([60.0, 1300.0, 60.0]), n_bins=3)
-    >>> clicks.tolist(), pages.tolist()
-    ([1.0, 2.0, 0.0], [2.0, 1.0, 0.0])
-    """
-    whole_bins = np.minimum(page_ages / BIN_SECONDS, n_bins).astype(np.int64)
-    of_bin = (click_ages / BIN_SECONDS).astype(np.int64)
-    is_known = of_bin < whole_bins[clicked_page]
-    counts = np.zeros((len(page_ages), n_bins))
-    np.add.at(counts, (clicked_page[is_known], of_bin[is_known]), 1)
-    is_old_enough = np.arange(n_bins) < whole_bins[:, None]
-    pages = is_old_enough.sum(axis=0).astype(np.float64)
-    total = (counts.cumsum(axis=1) * is_old_enough).sum(axis=0)
-    return total / np.maximum(pages, 1), pages
-
-
-def fit_profits(
-    clicks: FloatArray,
-    pages: FloatArray,
-    *,
-    pooled_pages: float = 5.0,
-    pessimism: float = 0.5,
-    least_profit: float = 1e-3,
-) -> Profits:
-    """Fit P and mu of each source.
-
-    Parameters
-    ----------
-    clicks : (sources, bins) array, mean cumulative clicks of the pages that are so old
-    pages : (sources, bins) array, how many pages those are; weights of the fit
-    pooled_pages : pages that the curve of all sources counts for
-    pessimism : share of that curve that a source without pages is believed to earn, > 0
-    least_profit : of a source where nothing is known about any, clicks
-
-    Examples
-    --------
-    >>> ages = BIN_SECONDS * np.arange(1, 73)
-    >>> known = 10 * (1 - np.exp(-ages / 7200))
-    >>> found = fit_profits(np.stack([known, 0 * known]), np.outer([1000.0, 0.0], np.ones(72)))
-    >>> found.profit.round(2).tolist(), (1 / found.decay).round(-1).tolist()
-    ([9.98, 5.0], [7200.0, 7200.0])
-    """
-    one_host = np.zeros(len(clicks), np.intp)
-    options = {"pooled_pages": pooled_pages, "pessimism": pessimism, "least_profit": least_profit}
-    return fit_grouped_profits(clicks, pages, one_host, 1, **options)[0]
-
-
 def fit_grouped_profits(
     clicks: FloatArray,
     pages: FloatArray,

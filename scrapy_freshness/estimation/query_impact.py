@@ -30,6 +30,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_freshness.estimation.naive import regular_rate
+
 FloatArray = NDArray[np.float64]
 
 #: Octaves of quality, from 2**-64 to 2**63.
@@ -92,8 +94,7 @@ def noticed_changes(
     gained = sums.gained + kappa * expected_gain
     size = (sums.squares + kappa * expected_gain**2) / gained
     found = np.minimum(gained / size, refreshes)
-    rate = -np.log((refreshes - found + 0.5) / (refreshes + 0.5)) * refreshes / seconds
-    return NoticedChanges(size, rate)
+    return NoticedChanges(size, regular_rate(found, refreshes, seconds / refreshes))
 
 
 class GainPool:

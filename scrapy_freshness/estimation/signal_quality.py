@@ -152,45 +152,6 @@ def fit_observed(
     return _quality(theta[:, 0] * silent, theta[:, 1:], covariance, gamma, gamma / time, is_of)
 
 
-def delayed_exponent(
-    seconds_after_visit: FloatArray, precision: FloatArray | float, share_arrived: FloatArray
-) -> FloatArray:
-    r"""What a signal that may be late adds to -log P(unchanged): :math:`-\log(1-precision\cdot G(a))`.
-
-    A signal that arrives :math:`a` seconds after a visit announces a change that the visit has not seen only
-    if it took less than that, which has probability :math:`G(a)`.
-
-    Parameters
-    ----------
-    seconds_after_visit : (n,) array, a; a signal from before the visit (a < 0) says nothing
-    precision : of the signals
-    share_arrived : (n,) array, G(a), share of the signals that take at most a seconds
-
-    Examples
-    --------
-    >>> ages = np.array([-1.0, 60.0, 1e9])
-    >>> delayed_exponent(ages, 0.5, -np.expm1(-ages / 600)).round(3)
-    array([0.   , 0.049, 0.693])
-    """
-    share = np.where(seconds_after_visit > 0, share_arrived, 0.0)
-    with np.errstate(divide="ignore"):
-        return -np.log1p(-precision * share)
-
-
-def counted_quality(signals: FloatArray, changed: NDArray[np.bool_]) -> tuple[float, float]:
-    """Precision and recall by counting intervals between visits, a reference that is biased.
-
-    An interval with a signal and a change need not have a change that was signalled, and a longer interval
-    has more of both: the shares are far too high.
-
-    >>> counted_quality(np.array([1.0, 0.0, 2.0, 0.0]), np.array([True, True, False, False]))
-    (0.5, 0.5)
-    """
-    both = int(np.count_nonzero((signals > 0) & changed))
-    n_signalled, n_changed = int(np.count_nonzero(signals > 0)), int(np.count_nonzero(changed))
-    return both / max(n_signalled, 1), both / max(n_changed, 1)
-
-
 def _shares(precision: FloatArray) -> FloatArray:
     """Chance of a change after one unit of time alone, and after one signal of each source alone."""
     return np.column_stack([np.full(len(precision), -np.expm1(-1.0)), precision])

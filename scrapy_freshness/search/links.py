@@ -28,8 +28,8 @@ class InLinks:
 
     >>> counts = InLinks(np.array([9, 5]))
     >>> counts.add([pack_links([5, 7], own=9), pack_links([5], own=7), b"damaged"])
-    >>> counts.of(np.array([5, 9, 7])), counts.of_one(5)
-    (array([2., 0., 0.]), 2.0)
+    >>> counts.of(np.array([5, 9, 7]))
+    array([2., 0., 0.])
     """
 
     def __init__(self, fingerprints: NDArray[np.int64]) -> None:
@@ -49,10 +49,6 @@ class InLinks:
         found: NDArray[np.float64] = np.zeros(len(fingerprints))
         found[is_page] = self._counts[places[is_page]]
         return found
-
-    def of_one(self, fingerprint: int) -> float:
-        """Links to a page."""
-        return float(self.of(np.array([fingerprint]))[0])
 
     def _places(self, fingerprints: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         places = self._pages.searchsorted(fingerprints)

@@ -1,14 +1,10 @@
-r"""CGM: the change rate from visits at regular intervals, and the intervals that are freshest for it.
+r"""CGM: the change rate from visits at regular intervals, and the interval that is freshest for it.
 
-Cho and Garcia-Molina's policy as the longevity paper runs it (section 5.3): :math:`X` of :math:`n` visits
-at an interval :math:`I` found a change, so the change rate is about [1]_
-
-.. math:: \hat\lambda = -\frac{1}{I}\log\frac{n-X+0.5}{n+0.5},
-
-and a page is visited again when :math:`R_1(\hat\lambda t)/\hat\lambda` reaches the utility threshold,
-which for pages that change completely is the freshest way to spend the visits made [2]_. A page whose
-bound :math:`1/\hat\lambda` is below the threshold, or that was never seen to change, is not visited
-again.
+Cho and Garcia-Molina's policy as the longevity paper runs it (section 5.3): :math:`X` of :math:`n` visits at
+an interval :math:`I` found a change, from which `estimation/naive.py` has the change rate :math:`\hat\lambda`
+[1]_, and a page is visited again when :math:`R_1(\hat\lambda t)/\hat\lambda` reaches the utility threshold,
+which for pages that change completely is the freshest way to spend the visits made [2]_. A page whose bound
+:math:`1/\hat\lambda` is below the threshold, or that was never seen to change, is not visited again.
 
 References
 ----------
@@ -20,46 +16,14 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scrapy_freshness.estimation.naive import regular_rate
 from scrapy_freshness.simulator.intervals import IntervalState
-from scrapy_freshness.simulator.optimum import optimum
 from scrapy_freshness.value.contract import Beliefs
 from scrapy_freshness.value.greedy import Greedy
 
-FloatArray = NDArray[np.float64]
-
 #: A page that was never seen to change is believed to change once in 30,000 years.
 _SLOWEST = 1e-12
-
-
-def regular_interval_rate(
-    visits: FloatArray, changes: FloatArray, interval_seconds: FloatArray
-) -> FloatArray:
-    """Estimate change rates, per second, from visits at (nearly) regular intervals.
-
-    Parameters
-    ----------
-    visits : n, visits that were compared with the one before, >= 0
-    changes : X, how many of them found a change, 0 to n
-    interval_seconds : I > 0, their mean interval
-
-    >>> regular_interval_rate(np.array([10.0]), np.array([5.0]), np.array([2.0])).round(4)
-    array([0.3233])
-    """
-    rate: FloatArray = -np.log((visits - changes + 0.5) / (visits + 0.5)) / interval_seconds
-    return rate
-
-
-def freshest_intervals(change_rate: FloatArray, crawls_per_second: float) -> FloatArray:
-    """Intervals, in seconds, that spend a rate of crawls so that the most pages are fresh; inf: never.
-
-    >>> freshest_intervals(np.array([0.1, 100.0]), 1.0).round(3)
-    array([ 1., inf])
-    """
-    beliefs = Beliefs(importance=np.ones(len(change_rate)), change_rate=np.maximum(change_rate, _SLOWEST))
-    with np.errstate(divide="ignore"):
-        return 1 / optimum(beliefs, crawls_per_second).rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +78,9 @@ class Cgm:
             interval = self.warm_up_seconds * (state.visits + 1)
         else:
             counts = np.array(
-                [[state.visits], [state.changes], [state.observed_seconds / state.visits]], float
+                [[state.changes], [state.visits], [state.observed_seconds / state.visits]], float
             )
-            rate = np.maximum(regular_interval_rate(*counts), _SLOWEST)
+            rate = np.maximum(regular_rate(*counts), _SLOWEST)
             beliefs = Beliefs(importance=np.ones(1), change_rate=rate)
             interval = float(Greedy().elapsed_at(beliefs, self.threshold_seconds)[0])
         interval *= self.stretch

@@ -32,11 +32,6 @@ class EchoGraph:
     first_link: NDArray[np.int64] | None = None
 
     @property
-    def upper_bound(self) -> float:
-        """Profit of fetching every link at once."""
-        return float(np.sum(self.link_profit))
-
-    @property
     def leaving(self) -> FloatArray:
         """How many of its links leave a source per second, of those that are still of interest.
 

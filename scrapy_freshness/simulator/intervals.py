@@ -5,7 +5,7 @@ hands out, so one rule serves all pages. None of these rules knows a budget: to 
 intervals are scaled by one common factor (`IntervalRule.scaled`, `equal_budget.factor_for_fetches`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
@@ -49,6 +49,15 @@ class IntervalRule(Protocol[StateT]):
 
     def scaled(self, factor: float) -> Self:
         """Return the rule whose every interval, limits included, is *factor* times as long."""
+        ...
+
+
+@runtime_checkable
+class FeedRule(Protocol):
+    """A rule that goes by the entries of feeds, rather than by whether these have changed."""
+
+    def noted(self, state: Any, published_at: Iterable[float]) -> Any:
+        """State that knows of new entries, before `after` is called with ``changed=None``."""
         ...
 
 

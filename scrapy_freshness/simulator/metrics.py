@@ -9,7 +9,6 @@ at the resolution of the record (`recorded_page`).
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.simulator.recorded import RecordedWeb
 from scrapy_freshness.simulator.trial import Trial
 
 FloatArray = NDArray[np.float64]
@@ -65,35 +64,6 @@ def wasted_fetches(trial: Trial) -> float:
         n_before = np.count_nonzero(times < trial.start) + len(at_start)
         wasted += int(np.count_nonzero((contents[1:] == contents[:-1])[n_before:]))
     return wasted / trial.n_fetches if trial.n_fetches else float("nan")
-
-
-def freshness_bound(
-    web: RecordedWeb, n_fetches: int, start: float, end: float, *, first_copies: bool = True
-) -> float:
-    """A freshness that so many fetches never exceed, not even those of someone who knows the future.
-
-    What a page shows for the first time can be held only by a fetch while it shows it, so that every fetch
-    makes at most one such spell fresh: the longest ones do best. What it shows again is counted as
-    fresh without a fetch, which makes the bound loose for pages that go back and forth.
-    """
-    nothing = np.empty(0)
-    spans = Trial(web, nothing.astype(np.int64), nothing, start, end, first_copies).spans
-    seconds = np.where(spans.is_there, spans.seconds, 0.0)
-    if not seconds.any():
-        return float("nan")
-    contents = np.concatenate(
-        [page.contents_of(spans.live[spans.page == number]) for number, page in enumerate(web.pages)]
-    )
-    spells = np.stack([spans.page, contents])
-    is_begin = np.ones(len(seconds), bool)
-    is_begin[1:] = np.any(spells[:, 1:] != spells[:, :-1], axis=0)
-    (begins,) = is_begin.nonzero()
-    lengths = np.add.reduceat(seconds, begins)
-    _, firsts = np.unique(spells[:, begins], axis=1, return_index=True)
-    is_free = np.ones(len(begins), bool)
-    is_free[firsts] = spans.is_same[begins[firsts]]
-    longest = np.sort(lengths[~is_free])[::-1][:n_fetches]
-    return float((lengths[is_free].sum() + longest.sum()) / seconds.sum())
 
 
 def _mean(values: FloatArray, trial: Trial, importance: FloatArray | None) -> float:

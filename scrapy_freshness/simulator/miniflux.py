@@ -27,8 +27,8 @@ class MinifluxState(IntervalState):
 class Miniflux:
     """The scheduler `entry_frequency`.
 
-    Of a page that is no feed every change that a fetch finds counts as one entry. The entries of a feed are
-    told by :meth:`noted` before :meth:`after`, which is then called with ``changed=None``.
+    Of a page that is no feed every change that a fetch finds counts as one entry. The entries of a feed (any
+    page with links) are told by :meth:`noted` before :meth:`after`, then called with ``changed=None``.
 
     >>> rule, hours = Miniflux(), 3600.0
     >>> state = rule.noted(rule.first(0.0), [10 * hours, 13 * hours, 16 * hours])

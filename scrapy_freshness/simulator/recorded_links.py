@@ -88,10 +88,6 @@ class LinkHistory:
         """The links of a version, in the order of the page."""
         return self.shown[self.offsets[version] : self.offsets[version + 1]]
 
-    def scores_on(self, version: int) -> FloatArray:
-        """The scores of the links of a version."""
-        return self.scores[self.offsets[version] : self.offsets[version + 1]]
-
     def first_found(self, versions: NDArray[np.int64], times: FloatArray) -> FloatArray:
         """When each link is first found by fetches that saw these versions at these times; inf if never."""
         found = np.full(len(self.urls), np.inf)

@@ -51,5 +51,6 @@ class ReplayedWeb:
         sketch = None if self._sketch_size is None else recorded.sketch(version, self._sketch_size)
         if recorded.links is None:
             return Look(content, sketch)
-        numbers = self._links[page]
-        return Look(content, sketch, links=[numbers[link] for link in recorded.links.on(version).tolist()])
+        numbers, shown = self._links[page], recorded.links.on(version)
+        links = [numbers[link] for link in shown.tolist()]
+        return Look(content, sketch, links=links, born=recorded.links.born[shown].tolist())

@@ -12,8 +12,8 @@ import numpy as np
 
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.simulator.equal_budget import Match, factor_for_fetches
-from scrapy_freshness.simulator.intervals import BatchRule, Finding, IntervalRule
-from scrapy_freshness.simulator.web import Fetches, Web
+from scrapy_freshness.simulator.intervals import BatchRule, FeedRule, Finding, IntervalRule
+from scrapy_freshness.simulator.web import Fetches, Look, Web
 
 
 def crawl_by_rule(
@@ -39,13 +39,6 @@ def crawl_by_rule(
     if not run.made(math.inf if limit is None else limit):
         raise ConfigError(f"about {run.expected():,.0f} fetches, which are more than {limit:,}")
     return run.fetches()
-
-
-def crawl_at_equal_budget(
-    web: Web, rule: IntervalRule[Any], fetches: int, *, start: float, end: float, first_copies: bool = True
-) -> tuple[Fetches, Match]:
-    """Crawl with all intervals scaled by the one factor at which the rule makes so many fetches."""
-    return crawl_by_matching(web, rule.scaled, fetches, start=start, end=end, first_copies=first_copies)
 
 
 def crawl_by_matching(
@@ -85,6 +78,10 @@ class _RuleRun:
         self._web = web
         self._rule = rule
         self._batch_rule = rule if isinstance(rule, BatchRule) else None
+        self._feed_rule = rule if isinstance(rule, FeedRule) else None
+        self._entries: dict[int, set[int]] = {}  #: that a feed has shown
+        self._new_entries: dict[int, list[float]] = {}  #: of feeds: when they were published
+        self._looked_at: dict[int, float] = {}  #: feeds
         self._pages: list[int] = []
         self._times: list[float] = []
         self._states: dict[int, Any] = {}
@@ -97,7 +94,7 @@ class _RuleRun:
             if self._begin[page] <= self._end[page]:
                 at = float(self._begin[page])
                 self._look(page, at)
-                self._states[page] = rule.first(at)
+                self._states[page] = self._first(page, at)
                 self._next[page] = self._states[page].next_at
 
     @property
@@ -137,14 +134,25 @@ class _RuleRun:
             if page in self._states:
                 known.append((page, finding))
             else:
-                self._states[page] = self._rule.first(now)
+                self._states[page] = self._first(page, now)
         if self._batch_rule is not None and len(known) > 1:
             states = self._batch_rule.after_all([(self._states[page], finding) for page, finding in known])
             self._states.update(zip((page for page, _ in known), states, strict=True))
         else:
             for page, finding in known:
-                self._states[page] = self._rule.after(self._states[page], *finding)
+                self._states[page] = self._after(page, self._states[page], finding)
         self._next[pages] = [self._states[page].next_at for page in pages]
+
+    def _first(self, page: int, now: float) -> Any:
+        state = self._rule.first(now)
+        return self._after(page, state, Finding(now, None)) if page in self._new_entries else state
+
+    def _after(self, page: int, state: Any, finding: Finding) -> Any:
+        entries = self._new_entries.pop(page, None)
+        if entries is not None and self._feed_rule is not None:
+            state = self._feed_rule.noted(state, entries)
+            finding = finding._replace(changed=None)
+        return self._rule.after(state, *finding)
 
     def _look(self, page: int, now: float) -> Finding:
         look = self._web.look(page, now)
@@ -152,4 +160,18 @@ class _RuleRun:
             return Finding(now, True, failed=True)
         before = self._copies.get(page)
         self._copies[page] = look.content_hash
+        if self._feed_rule is not None and (look.links or page in self._entries):
+            self._note_entries(page, look, now)
         return Finding(now, before != look.content_hash)
+
+    def _note_entries(self, page: int, look: Look, now: float) -> None:
+        """Note the entries that are new; those that do not say when they were published came evenly since."""
+        shown = self._entries.setdefault(page, set())
+        born = look.born or [math.nan] * len(look.links)
+        new = [at for link, at in zip(look.links, born, strict=True) if link not in shown]
+        dated = [min(at, now) for at in new if not math.isnan(at)]
+        since = self._looked_at.get(page, now)  # how old those of the first look are nobody knows
+        undated = np.linspace(now, since, len(new) - len(dated), endpoint=False)
+        self._new_entries[page] = dated + (undated.tolist() if since < now else [])
+        self._looked_at[page] = now
+        shown.update(look.links)

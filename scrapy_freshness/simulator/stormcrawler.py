@@ -69,28 +69,26 @@ class StormCrawlerAdaptive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewsCrawl:
-    """news-crawl: feeds and sitemaps by StormCrawler's rule with other numbers, articles once.
+    """news-crawl: feeds and sitemaps by StormCrawler's rule with other numbers.
 
-    >>> NewsCrawl().first(0.0, is_article=True).next_at
-    inf
+    Articles it fetches once and never again, which here are pages that are not replayed.
+
+    >>> NewsCrawl().first(0.0).interval_seconds / 3600
+    24.0
     """
 
     rule: StormCrawlerAdaptive = field(
         default=StormCrawlerAdaptive(min_minutes=90, max_minutes=129600, retry_minutes=4320, decrease=0.2)
     )
 
-    def first(self, now: float, *, is_article: bool = False) -> StormCrawlerState:
-        """An article is fetched once and never again."""
-        if is_article:
-            return StormCrawlerState(math.inf, math.inf, has_copy=True)
+    def first(self, now: float) -> StormCrawlerState:
+        """As StormCrawler."""
         return self.rule.first(now)
 
     def after(
         self, state: StormCrawlerState, now: float, changed: bool | None, failed: bool = False
     ) -> StormCrawlerState:
-        """As StormCrawler; what was an article remains one."""
-        if math.isinf(state.interval_seconds):
-            return state
+        """As StormCrawler."""
         return self.rule.after(state, now, changed, failed)
 
     def scaled(self, factor: float) -> Self:

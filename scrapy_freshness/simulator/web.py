@@ -32,6 +32,7 @@ class Look(NamedTuple):
     sketch: NDArray[np.uint32] | None = None  #: of its fragments; None if nobody asks for them
     is_gone: bool = False
     links: Sequence[int] = ()  #: numbers of the links that a source shows
+    born: Sequence[float] = ()  #: when these were published, nan if they do not say; none if no link does
     page_quality: float | None = None  #: what searchers find on the page; None if nobody measures it
     quality_gain: float | None = None  #: what they gain by the fetch; likewise
     poll: PollYield = PollYield()  #: what came of it, if the page is polled for signals

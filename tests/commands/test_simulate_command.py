@@ -276,3 +276,10 @@ def test_it_runs_outside_of_a_project_and_a_mistake_ends_the_process_with_2(tmp_
     assert wrong.exit_code == 2
     assert len(wrong.err.splitlines()) == 1
     assert list(tmp_path.iterdir()) == [], "no database is made"
+
+
+def test_settings_are_refused_because_worlds_have_options_of_their_own(simulate: Run) -> None:
+    answer = simulate("poisson", "--learn", *QUICK, "-s", "FRESHNESS_ESTIMATOR=mle")
+
+    assert answer.exit_code == 2
+    assert answer.err.startswith("scrapy freshness: FRESHNESS_ESTIMATOR says nothing here")

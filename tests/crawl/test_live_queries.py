@@ -149,7 +149,7 @@ def test_links_are_those_that_the_spider_follows(
     links = InLinks(np.array([record.fingerprint for record in known.values()]))
     links.add(record.links for record in known.values())
 
-    counted = {name: links.of_one(record.fingerprint) for name, record in known.items()}
+    counted = {name: float(links.of(np.array([record.fingerprint]))[0]) for name, record in known.items()}
     assert counted == {"": 0, "a": 1, "b": 2}
     with closing(sqlite3.connect(folder / "freshness.db")) as connection:
         assert connection.execute("SELECT term, results FROM v_queries WHERE results > 0").fetchall() in (

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_clicks import mean_cumulative_clicks
 
 from scrapy_freshness.estimation.click_curves import observed_pages, source_profits
 from scrapy_freshness.estimation.click_rates import Coverage, request_rates
 from scrapy_freshness.estimation.click_sums import N_BINS, WEEK_SECONDS, clicks_by_age
-from scrapy_freshness.estimation.profit import BIN_SECONDS, fit_grouped_profits, mean_cumulative_clicks
+from scrapy_freshness.estimation.profit import BIN_SECONDS, fit_grouped_profits
 
 
 def test_no_other_shape_of_the_prior_predicts_rates_better() -> None:

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_clicks import fit_profits, mean_cumulative_clicks
 from scipy.optimize import curve_fit
 
-from scrapy_freshness.estimation.profit import BIN_SECONDS, fit_profits, mean_cumulative_clicks
+from scrapy_freshness.estimation.profit import BIN_SECONDS
 
 AGES = BIN_SECONDS * np.arange(1, 73)
 

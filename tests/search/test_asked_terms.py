@@ -119,4 +119,4 @@ def test_in_links_are_pages_not_links() -> None:
     assert len(pack_links(range(10**4), own=-1)) == 8 * MOST_LINKS
     nothing = InLinks(np.empty(0, np.int64))
     nothing.add([pack_links([5], own=1)])
-    assert nothing.of_one(5) == 0
+    assert nothing.of(np.array([5])) == 0

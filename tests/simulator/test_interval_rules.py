@@ -119,15 +119,6 @@ def test_news_crawl_is_stormcrawler_with_other_numbers() -> None:
     assert 90 <= intervals(NewsCrawl(), True, 200)[-1] / MINUTE <= 94
 
 
-def test_news_crawl_never_fetches_an_article_again() -> None:
-    rule = NewsCrawl()
-    article = rule.first(5.0, is_article=True)
-
-    assert article.next_at == np.inf
-    assert rule.after(article, 1000.0, True).next_at == np.inf
-    assert rule.first(5.0).next_at < np.inf
-
-
 @pytest.mark.parametrize(
     ("gap", "count", "expected"),
     [

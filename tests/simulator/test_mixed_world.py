@@ -79,7 +79,7 @@ def test_half_of_the_requests_are_for_new_pages_and_appear_by_day() -> None:
     by_day = np.count_nonzero((times > DAY / 4) & (times < 3 * DAY / 4)) / len(times)
 
     documents = sum(address.importance for address in web.documents.addresses) * 480 * HOUR
-    assert documents / (documents + graph.upper_bound) == pytest.approx(0.5, abs=0.05)
+    assert documents / (documents + graph.link_profit.sum()) == pytest.approx(0.5, abs=0.05)
     assert by_day == pytest.approx(0.5 + 0.7 / np.pi, abs=0.02)
 
 

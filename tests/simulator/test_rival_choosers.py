@@ -41,7 +41,7 @@ def crawled(graph: EchoGraph, chooser: Chooser, per_second: float, horizon: floa
             found += graph.shown(source, float(frontier.polled_at[source]), now).tolist()
             frontier.polled_at[source] = now
         frontier.waiting = len(found)
-    return earned / graph.upper_bound, polls / len(ticks)
+    return earned / graph.link_profit.sum(), polls / len(ticks)
 
 
 @pytest.fixture(scope="module")

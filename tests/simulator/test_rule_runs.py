@@ -14,9 +14,9 @@ from scrapy_freshness.simulator.plain_rules import Fixed, Proportional
 from scrapy_freshness.simulator.recorded import RecordedWeb, web_of
 from scrapy_freshness.simulator.recorded_web import ReplayedWeb
 from scrapy_freshness.simulator.rivals import RULES, rule_named
-from scrapy_freshness.simulator.rule_run import crawl_at_equal_budget, crawl_by_rule
+from scrapy_freshness.simulator.rule_run import crawl_by_matching, crawl_by_rule
 from scrapy_freshness.simulator.streams import event_stream, poisson_events
-from scrapy_freshness.simulator.trace import Kind, Version
+from scrapy_freshness.simulator.trace import Kind, Link, Version
 
 
 def recorded_web() -> RecordedWeb:
@@ -97,7 +97,30 @@ def test_a_common_factor_makes_the_wanted_number_of_fetches(name: str, wanted: i
     rng = np.random.default_rng(8)
     rates = rng.uniform(0.1, 3.0, 50) / DAY
     web = ChangingWeb(poisson_events(rates, 40 * DAY, rng), numbered(np.ones(50)))
-    fetches, match = crawl_at_equal_budget(web, rule_named(name), wanted, start=0.0, end=40 * DAY)
+    fetches, match = crawl_by_matching(web, rule_named(name).scaled, wanted, start=0.0, end=40 * DAY)
 
     assert len(fetches) == match.fetches == pytest.approx(wanted, rel=0.1)
     assert np.all(np.diff(fetches.times) >= 0)
+
+
+@pytest.mark.parametrize(("is_dated", "hours"), [(True, 6.0), (False, 6.0)])
+def test_miniflux_counts_the_entries_of_a_feed_not_its_changes(is_dated: bool, hours: float) -> None:
+    """Four entries a day, which the record sees together at midnight."""
+
+    def entry(number: int) -> Link:
+        return Link(f"http://x/{number}", None, None, DAY * number / 4 if is_dated else None)
+
+    feed = web_of(
+        Version(
+            page="f:1",
+            at=DAY * day,
+            kind=Kind.CHANGE,
+            links=tuple(entry(number) for number in range(4 * day, 4 * day - 20, -1) if number > 0),
+        )
+        for day in range(1, 41)
+    )
+
+    fetches = crawl_by_rule(ReplayedWeb(feed), rule_named("miniflux"), start=20 * DAY, end=39 * DAY)
+
+    gaps = np.diff(fetches.times)[-40:] / 3600
+    assert np.median(gaps) == pytest.approx(hours, rel=0.1)

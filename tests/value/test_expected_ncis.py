@@ -63,6 +63,31 @@ def test_without_doubt_it_is_greedy_ncis() -> None:
     assert np.abs(ratio - 1).max() < 0.1
 
 
+@pytest.mark.parametrize("signals", [0, 2, 30])
+def test_a_source_that_chatters_changes_no_more_than_it_should(signals: int) -> None:
+    """Pages that change every day to every 30 years, with up to a false signal a minute, of any age."""
+    rates, false_rates = [1e-4, 1e-3, 1e-2, 0.1, 1.0], [0.1, 1.0, 24.0, 1440.0]  # a day
+    recalls, ages = [0.001, 0.2, 0.8, 0.99, 0.9999], np.geomspace(1e-3, 1e4, 29)
+    rate, false_rate, recall, elapsed = map(np.ravel, np.meshgrid(rates, false_rates, recalls, ages))
+    beliefs = Beliefs(
+        importance=np.ones(len(rate)),
+        change_rate=rate,
+        mean_rate=rate,
+        doubt=np.full(len(rate), 1e-6),
+        recall=recall,
+        false_rate=false_rate,
+        signals=np.full(len(rate), float(signals)),
+    )
+    values = ExpectedNcis().value(beliefs, elapsed)
+
+    np.testing.assert_allclose(values, Ncis().value(beliefs, elapsed), rtol=0.1)
+    for price in (1e-4, 1e-2, 1.0, 100.0):
+        waits = ExpectedNcis().elapsed_at(beliefs, price)
+        waiting = (np.isfinite(waits) & (waits > 0)).nonzero()[0]
+        reached = ExpectedNcis().value(beliefs.at(waiting), waits[waiting])
+        np.testing.assert_allclose(reached, price, rtol=1e-5)
+
+
 @pytest.mark.parametrize("doubt", [0.1, 0.7, 3.0])
 def test_it_is_nearly_the_integral_of_freshness_lost_over_the_time_to_reach_it(doubt: float) -> None:
     beliefs, elapsed = in_doubt(doubt, count=25)
