@@ -6,8 +6,7 @@ and other old pages say in `Last-Modified` that they are 30 days old; a hub has 
 compressed. After the first one:
 
 * recall: of the true hubs, the share that the crawl polls as hubs (bar .95),
-* precision: of what it polls as hubs, the share that are true hubs; then and at the end, when hubs that
-  bring nothing have been retired,
+* precision: of what it takes for hubs, the share that are true hubs; and how many fetches the others get,
 * requests to other hosts, to what robots.txt forbids and along nofollow links (bar 0).
 
     python benchmarks/hub_discovery.py [--hosts 150] [--day 200] [--days 2] [--per-second 0.1] [--patience 10]
@@ -95,11 +94,14 @@ def _report(site: RunningPress, database_url: str, day: float) -> float:
     known = found_hubs(site.world, [hub.url for hub in reports])
     fetches = [entry for entry in site.log.entries if entry.path != "/robots.txt"]
     stories = sum("/story/" in entry.path for entry in fetches)
+    old = set(site.world.old_paths())
+    barren = sum(entry.path in old for entry in fetches)
     print(
         f"day {day:g}: recall {polled.recall:.4f} (known {known.recall:.4f}), "
         f"precision {polled.precision:.4f}; "
         f"{len(states[HubState.ACTIVE])} active, {len(states[HubState.TRIAL])} on trial, "
-        f"{len(states[HubState.RETIRED])} retired; {len(fetches)} fetches, {stories} of stories",
+        f"{len(states[HubState.RETIRED])} retired; {len(fetches)} fetches, {stories} of stories, "
+        f"{barren} of pages that list nothing",
         flush=True,
     )
     return polled.recall
