@@ -104,6 +104,7 @@ class Outlook:
         self._model = WithPins(WithPolls(terms.policy.model))
         self._beliefs = self._table.beliefs(slice(len(self._table)), now, terms.fetch_price)
         self.elapsed = np.maximum(now - columns.last_visit_at, 0.0)  #: nan where never visited
+        self._samples: dict[int, Outlook] = {}  #: of every so many pages
 
     def _hear(self, waiting: WaitingSignals) -> None:
         """Signals of those of the pages that have a copy."""
@@ -185,11 +186,12 @@ class Outlook:
     def sample(self, most: int) -> "Outlook":
         """The outlook on at most so many of the pages, evenly chosen."""
         step = -(-len(self._table) // most) if most else 1
-        return (
-            self
-            if step <= 1
-            else Outlook(self._terms, some_of(self._columns, slice(None, None, step)), self._now)
-        )
+        if step <= 1:
+            return self
+        if step not in self._samples:
+            chosen = some_of(self._columns, slice(None, None, step))
+            self._samples[step] = Outlook(self._terms, chosen, self._now)
+        return self._samples[step]
 
     @property
     def columns(self) -> PageColumns:

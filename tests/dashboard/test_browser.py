@@ -43,13 +43,18 @@ def test_every_page_can_be_read_by_everybody(browser: Browser, lively: str, them
             assert found.violations_count == 0, f"{path}: {found.generate_report()}"
 
 
-def test_a_phone_shows_every_page_without_scrolling_sideways(browser: Browser, lively: str) -> None:
-    with reading(browser, lively, viewport={"width": 390, "height": 800}) as page:
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_phone_shows_every_page_without_scrolling_sideways(
+    browser: Browser, lively: str, theme: str
+) -> None:
+    with reading(browser, lively, color_scheme=theme, viewport={"width": 390, "height": 800}) as page:
         for name, (path, _) in PAGES.items():
             page.goto(lively + path)
             width = page.evaluate("document.documentElement.scrollWidth")
-            page.screenshot(path=SCREENSHOTS / f"{name}-phone.png", full_page=True)
+            page.screenshot(path=SCREENSHOTS / f"{name}-{theme}-phone.png", full_page=True)
             assert width <= 390, path
+            found = Axe().run(page)
+            assert found.violations_count == 0, f"{path}: {found.generate_report()}"
 
 
 def test_pages_of_an_empty_database_say_what_to_do(browser: Browser, sqlite_url: str) -> None:
