@@ -30,6 +30,7 @@ from statistics import mean, stdev
 sys.path.insert(0, str(Path(__file__).parent.parent / "example_project"))
 
 from experiment import LiveCrawl
+from living_site.announcements import SITEMAPS
 from living_site.freshness import document_fetches, mean_freshness
 from living_site.hearing import requests_by_page, truth_as_heard
 from living_site.parameters import Character, Manner, WorldParameters
@@ -110,7 +111,7 @@ def manual(manner: Manner, seed: int, policy: str, seconds: float) -> Result:
     return Result(
         freshness=mean_freshness(world, crawled.fetches, start, seconds),
         visits=len(crawled.fetches),
-        polls=sum(map(len, crawled.polls.values())),
+        polls=sum(len(crawled.polls.get(path, ())) for path in SITEMAPS),  # without the index, as live
         trust=crawled.trust[0] if crawled.trust else None,
         said=signal_truth(world, host, 0.0, seconds),
         heard=truth_as_heard(world, host, crawled.visits(), crawled.polls),

@@ -95,6 +95,10 @@ class Cell(NamedTuple):
         time = min(max(round(log(max(x, 1e-9), 3)), -4), 3) + 4
         return cls(heard, True, 8 * time + min(sum(signals).bit_length(), 4), pace)
 
+    def distance(self, other: "Cell") -> int:
+        """By how many factors of three rates and times differ."""
+        return abs(self.pace - other.pace) + abs(self.size // 8 - other.size // 8)
+
     @property
     def number(self) -> int:
         """As a number of 16 bits."""
@@ -151,15 +155,18 @@ class HostSignals:
     def told_afterwards(self, source: SignalSource, x: float, changed: bool, *, rate: float = 1.0) -> None:
         """A source tells of a change before a visit that was added as one before which nothing was heard."""
         x = min(x, _LONGEST)
-        quiet = Cell.of(x, _NONE, changed, rate)
-        sums = self._cells.get(quiet)
-        if sums is None:
-            return  # the rate was another one when it was added; it has faded
-        weight = self._scale.get(quiet.heard, 1.0)
-        if sums[0] <= weight:
-            del self._cells[quiet]
-        else:
-            sums *= 1 - weight / sums[0]
+        quiet = [cell for cell in self._cells if not cell.heard and cell.changed == changed]
+        if not quiet:
+            return
+        # Where it was put depends on the rate at that time: one visit goes, of the cells most similar.
+        left = self._scale.get(0, 1.0)
+        for cell in sorted(quiet, key=Cell.of(x, _NONE, changed, rate).distance):
+            sums = self._cells[cell]
+            if sums[0] > left:
+                sums *= 1 - left / sums[0]
+                break
+            left -= float(sums[0])
+            del self._cells[cell]
         signals = tuple(int(each is source) for each in SignalSource)
         self._put(Cell.of(x, signals, changed, rate), x, signals)
         self.counted += signals

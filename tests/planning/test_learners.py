@@ -138,6 +138,46 @@ def shown_recall(learner: SignalLearner) -> float:
     return row.recall.value
 
 
+def test_recall_is_not_overrated_as_long_as_the_rates_of_pages_are_hardly_known() -> None:
+    """Who visits pages as soon as they are announced sees few silent changes, and waits long for others."""
+    shown = []
+    for seed in range(3):
+        rng, learner = np.random.default_rng(seed), SignalLearner(PooledLearner(Pooled()))
+        pages, rates = [page(number) for number in range(300)], 10 ** rng.uniform(-2, 0, 300) / HOUR
+        for _ in range(4):
+            for first in range(0, 300, 30):
+                for record, rate in zip(pages[first : first + 30], rates[first : first + 30], strict=True):
+                    wait = float(rng.exponential(2 / rate))
+                    seconds, is_heard = min(wait, 20 * HOUR), wait < 20 * HOUR
+                    changed = is_heard or bool(rng.random() < -np.expm1(-0.5 * rate * seconds))
+                    counts = (int(is_heard), 0, 0, 0)
+                    record.signalled = extended_counts(record.signalled, record.history, changed, counts)
+                    record.history = extended(record.history, seconds, changed)
+                    record.beliefs = {
+                        "seconds_between": seconds, "signals_between": is_heard, "heard_0": is_heard
+                    }  # fmt: skip
+                learned(learner, pages[first : first + 30])
+        shown.append(shown_recall(learner))
+
+    assert np.mean(shown) == pytest.approx(0.5, abs=0.05)
+
+
+def test_how_late_signals_are_is_shown_as_the_planner_knows_it() -> None:
+    learner = SignalLearner(PooledLearner(Pooled()))
+    for number in range(60):
+        record = page(number)
+        record.history = extended(b"", HOUR, False)
+        record.beliefs = {"seconds_between": HOUR, "signals_between": 1, "heard_0": 1, "only_signal": 12}
+        learner.learn([record])
+
+    groups = learner.take_groups()
+    again = SignalLearner(PooledLearner(Pooled()))
+    again.restore(groups)
+
+    (row,) = signal_trust(groups)
+    assert row.deaf_seconds == learner.deaf_seconds("a.example")[0] == again.deaf_seconds("a.example")[0]
+
+
 def test_on_a_host_that_was_never_heard_pages_are_what_they_are_without_listening() -> None:
     rng = np.random.default_rng(7)
     record, same = page(1), page(1)
