@@ -21,12 +21,13 @@ from collections.abc import Iterator
 
 from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.replay_plan import Plan, Record
-from scrapy_freshness.commands.replay_plot import check_plot, save_plot
+from scrapy_freshness.commands.replay_plot import save_plot
 from scrapy_freshness.commands.replay_table import print_tables
 from scrapy_freshness.config import Config
 from scrapy_freshness.errors import ConfigError, InputError, TraceError
 from scrapy_freshness.simulator.comparison import compared
 from scrapy_freshness.simulator.contest import takes_price
+from scrapy_freshness.simulator.figures import check_plot
 from scrapy_freshness.simulator.phases import at_phases
 from scrapy_freshness.simulator.replay import REPLAYED_NAMES, Outcome, Replay, learning
 from scrapy_freshness.simulator.run import Progress
@@ -69,13 +70,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(context: Context, options: argparse.Namespace) -> None:
     try:
         plan = Plan.of(options)
-        if options.plot:
-            check_plot(options.plot)
+        path = check_plot(options.plot) if options.plot else None
         n_runs = len(plan.records) * (len(plan.budgets_per_day) * len(plan.policies) + len(plan.rules))
         with context.progress("Replaying", n_runs * _STEPS) as advance:
             rows = [row for record in plan.records for row in _rows(plan, record, context.config, advance)]
-        if options.plot:
-            save_plot(options.plot, rows)
+        if path is not None:
+            save_plot(path, rows)
     except (ConfigError, TraceError) as error:
         raise InputError(str(error)) from error
     if context.as_json:

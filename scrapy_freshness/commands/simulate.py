@@ -22,7 +22,8 @@ from scrapy_freshness.commands.context import Context, new_table
 from scrapy_freshness.config import PREFIX
 from scrapy_freshness.errors import ConfigError, InputError
 from scrapy_freshness.insight.human import NOTHING, count, safe
-from scrapy_freshness.simulator.plots import check_plot, plot
+from scrapy_freshness.simulator.figures import check_plot
+from scrapy_freshness.simulator.plots import plot
 from scrapy_freshness.simulator.simulate import Result, Standing, simulate, standings
 from scrapy_freshness.simulator.worlds import world_named, world_names
 from scrapy_freshness.simulator.worlds.contract import Metric, Size, World, made_world, option_names
