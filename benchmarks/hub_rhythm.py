@@ -32,14 +32,14 @@ LEAST_LINKS = 200
 
 def learned_rhythm(looks: np.ndarray, found: np.ndarray) -> Rhythm:
     """Links of each look, spread over the hours that it came after the look before."""
-    seconds = bin_seconds(looks[:-1], looks[1:], DAY, BINS)
+    seconds = bin_seconds(looks[:-1], looks[1:])
     rate = found.sum() / seconds.sum()
     links = (seconds * (found / np.maximum(seconds.sum(axis=1), 1.0))[:, None]).sum(axis=0)
     exposure = rate * seconds.sum(axis=0)
     statistic = float(((links - exposure) ** 2 / exposure).sum())
     relative = (links + SHRINK) / (exposure + SHRINK)
     chance = float(gammaincc((BINS - 1) / 2, statistic / 2))
-    return Rhythm(relative / relative.mean(), DAY, statistic, chance)
+    return Rhythm(relative / relative.mean(), statistic, chance)
 
 
 def poll_times(start: float, end: float, per_day: int, phase: float, relative: np.ndarray) -> np.ndarray:

@@ -23,8 +23,8 @@ import numpy as np
 from report import COMPARED, Report, claimed, compared, is_above, mean_and_error
 
 from scrapy_freshness.simulator.changing import ChangingWeb
+from scrapy_freshness.simulator.figures import new_figure, style, tidy
 from scrapy_freshness.simulator.plain_rules import Fixed, Proportional
-from scrapy_freshness.simulator.plots import new_figure, style, tidy
 from scrapy_freshness.simulator.rule_run import crawl_by_rule
 from scrapy_freshness.simulator.simulate import Result, simulate
 from scrapy_freshness.simulator.staleness_cost import CrawlIntervals

@@ -21,7 +21,7 @@ import numpy as np
 from report import Report, claimed, compared, is_above, mean_and_error
 
 from scrapy_freshness.pacing.schedule import solve_schedule
-from scrapy_freshness.simulator.plots import new_figure, style, tidy
+from scrapy_freshness.simulator.figures import new_figure, style, tidy
 from scrapy_freshness.simulator.simulate import simulate
 from scrapy_freshness.simulator.worlds.contract import Size
 from scrapy_freshness.simulator.worlds.echo import HOUR, Echo

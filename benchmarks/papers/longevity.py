@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from report import Report, claimed, is_above, mean_and_error
 
-from scrapy_freshness.simulator.plots import new_figure, style, tidy
+from scrapy_freshness.simulator.figures import new_figure, style, tidy
 from scrapy_freshness.simulator.worlds.contract import Size
 from scrapy_freshness.simulator.worlds.longevity import DAY, Longevity
 

@@ -27,8 +27,8 @@ from signalled_webs import RATE, SEED, Effort, Kind, Played, SignalledWeb, best,
 from scrapy_freshness.simulator.bandwidth import Bandwidth
 from scrapy_freshness.simulator.changing import ChangingWeb, numbered
 from scrapy_freshness.simulator.contest import Contest, enter
+from scrapy_freshness.simulator.figures import new_figure, style, tidy
 from scrapy_freshness.simulator.instances import drawn_events, drawn_instance
-from scrapy_freshness.simulator.plots import new_figure, style, tidy
 from scrapy_freshness.simulator.simulate import standard_error
 
 if TYPE_CHECKING:

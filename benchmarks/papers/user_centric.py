@@ -28,7 +28,7 @@ from user_centric_budgets import BUDGETS, Comparison, Key, compared, curve, qual
 
 from scrapy_freshness.search.scoring import SCORINGS
 from scrapy_freshness.simulator.evolving_text import WEEK, TextShape
-from scrapy_freshness.simulator.plots import new_figure, style, tidy
+from scrapy_freshness.simulator.figures import new_figure, style, tidy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

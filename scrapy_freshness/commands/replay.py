@@ -6,10 +6,10 @@ as `scrapy freshness export --trace` writes; --git takes the history of files in
 a git repository. Each record is a contest of its own, and so is each budget.
 All policies see only what a crawler would have seen at the time.
 
-Policies are those of a crawl with the project's settings: -s FRESHNESS_CRAWL_COST=2
-tries another. With --learn they learn from their visits, as a crawl does (-s
-FRESHNESS_ESTIMATOR=mle); without, they know the mean rates of the record, so that
-the difference is what learning costs.
+Policies are those of a crawl with the project's settings;
+-s FRESHNESS_CRAWL_COST=2 tries another. With --learn they learn from their
+visits, as a crawl does (-s FRESHNESS_ESTIMATOR=mle); without, they know the
+mean rates of the record, so that the difference is what learning costs.
 All spend the budget when they like: rivals have all their intervals scaled by
 one factor, our policies have one price that a fetch must be worth, both found
 in hindsight so that each makes as many fetches. With --pacing rate ours are
@@ -21,12 +21,13 @@ from collections.abc import Iterator
 
 from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.replay_plan import Plan, Record
-from scrapy_freshness.commands.replay_plot import check_plot, save_plot
+from scrapy_freshness.commands.replay_plot import save_plot
 from scrapy_freshness.commands.replay_table import print_tables
 from scrapy_freshness.config import Config
 from scrapy_freshness.planning.policy import policy_named
 from scrapy_freshness.simulator.comparison import compared
 from scrapy_freshness.simulator.contest import takes_price
+from scrapy_freshness.simulator.figures import check_plot
 from scrapy_freshness.simulator.phases import at_phases
 from scrapy_freshness.simulator.replay import REPLAYED_NAMES, Outcome, Replay, learning
 from scrapy_freshness.simulator.run import Progress
@@ -72,13 +73,12 @@ def run(context: Context, options: argparse.Namespace) -> None:
     if learner_for is not None:
         for name in filter(takes_price, plan.policies):
             learner_for(policy_named(name))  # refuses what it cannot learn, before hours of work
-    if options.plot:
-        check_plot(options.plot)
+    path = check_plot(options.plot) if options.plot else None
     n_runs = len(plan.records) * (len(plan.budgets_per_day) * len(plan.policies) + len(plan.rules))
     with context.progress("Replaying", n_runs * _STEPS) as advance:
         rows = [row for record in plan.records for row in _rows(plan, record, context.config, advance)]
-    if options.plot:
-        save_plot(options.plot, rows)
+    if path is not None:
+        save_plot(path, rows)
     if context.as_json:
         context.print_json(rows)
     else:

@@ -4,54 +4,26 @@ Several budgets are lines over the budget; a single one is a row of points, best
 that begin at 0 would hide the differences that matter.
 """
 
-import importlib
 import math
 from collections.abc import Sequence
 from itertools import groupby
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from scrapy_freshness.commands.replay_table import excess_of, main_measure, title_of
-from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.insight.human import number
 from scrapy_freshness.simulator.contest import RIVAL_NAMES
+from scrapy_freshness.simulator.figures import COLOURS, MARKERS, figure_in, tidy
 
 Row = dict[str, Any]
 
-_SUFFIXES = {".png", ".svg"}
 _PANEL_INCHES = 4.4, 3.1
 _MOST_COLUMNS = 3
-#: Okabe and Ito's colours without their yellow, which is too pale for lines, and some of Tol's.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#882255", "#999933")
-_MARKERS = "osD^vP*X<>hp"
 _BESIDE = 0.012
-_STYLE = {
-    "font.size": 9.0,
-    "axes.titlesize": 9.0,
-    "axes.titleweight": "bold",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "savefig.dpi": 160,
-    "svg.hashsalt": "scrapy-freshness",  # the same results are the same file
-}
 
 
-def check_plot(name: str) -> None:
-    """Refuse a file that no figure can be written to, before the results for it are computed."""
-    if PurePath(name).suffix.lower() not in _SUFFIXES:
-        raise ConfigError(f"--plot draws .png and .svg files, which {name!r} is not")
-    if not Path(name).parent.is_dir():
-        raise ConfigError(f"--plot cannot write {name}: there is no such folder")
-    _matplotlib()
-
-
-def save_plot(name: str, rows: Sequence[Row]) -> None:
+def save_plot(path: Path, rows: Sequence[Row]) -> None:
     """Draw the results and write the figure."""
-    matplotlib = _matplotlib()
     scaled = [row for row in rows if not row["unscaled"]]
     panels = [list(of_trace) for _, of_trace in groupby(scaled, key=lambda row: row["trace"])]
     looks = {policy: _look(place, policy) for place, policy in enumerate(_policies(scaled))}
@@ -59,12 +31,10 @@ def save_plot(name: str, rows: Sequence[Row]) -> None:
     columns = min(len(panels), _MOST_COLUMNS)
     lines = math.ceil(len(panels) / columns)
     height = _PANEL_INCHES[1] if is_sweep else 0.9 + 0.22 * len(looks)
-    with matplotlib.rc_context(_STYLE):
-        figure = matplotlib.figure.Figure(
-            figsize=(columns * _PANEL_INCHES[0], lines * height + 0.4 * is_sweep), layout="constrained"
-        )
+    with figure_in(path, columns * _PANEL_INCHES[0], lines * height + 0.4 * is_sweep) as figure:
         grid = figure.subplots(lines, columns, squeeze=False).flatten().tolist()
         for axes, results in zip(grid, panels, strict=False):
+            tidy(axes)
             (_draw_sweep if is_sweep else _draw_points)(axes, results, looks)
             axes.set_title(_title(results[0], is_sweep), loc="left")
         for axes in grid[len(panels) :]:
@@ -78,10 +48,6 @@ def save_plot(name: str, rows: Sequence[Row]) -> None:
                 fontsize=7,
                 color="#555555",
             )
-        try:
-            figure.savefig(name, metadata={"Date" if name.lower().endswith("svg") else "Software": None})
-        except OSError as error:
-            raise ConfigError(f"--plot cannot write {name}: {error.strerror or error}") from error
 
 
 def _draw_sweep(axes: Any, rows: Sequence[Row], looks: dict[str, dict[str, Any]]) -> None:
@@ -134,8 +100,8 @@ def _look(place: int, policy: str) -> dict[str, Any]:
     """How a policy is drawn in all panels: full lines are ours, dashed ones rivals, dotted ones promises."""
     is_ours = policy not in RIVAL_NAMES and policy != "optimum"
     return {
-        "color": "#777777" if policy == "optimum" else _COLOURS[place % len(_COLOURS)],
-        "marker": "|" if policy == "optimum" else _MARKERS[place % len(_MARKERS)],
+        "color": "#777777" if policy == "optimum" else COLOURS[place % len(COLOURS)],
+        "marker": "|" if policy == "optimum" else MARKERS[place % len(MARKERS)],
         "markersize": 4.5,
         "linestyle": "-" if is_ours else ":" if policy == "optimum" else "--",
         "linewidth": 1.4 if is_ours else 1.0,
@@ -149,11 +115,3 @@ def _policies(rows: Sequence[Row]) -> list[str]:
 def _title(row: Row, is_sweep: bool) -> str:
     title = title_of(row["trace"]).replace("$", r"\$")  # which would begin a formula
     return title if is_sweep else f"{title}, {number(row['budget_per_day'])}/day"
-
-
-def _matplotlib() -> Any:
-    try:
-        importlib.import_module("matplotlib.figure")
-        return importlib.import_module("matplotlib")
-    except ImportError as error:
-        raise ConfigError("--plot needs matplotlib: pip install scrapy-freshness[plots]") from error

@@ -6,7 +6,8 @@ clock. They know the truth about the pages, or, with --learn, learn it from
 their visits, as a live crawl does. They make the same number of fetches, but
 for the world cost, where most fetch as often as they think it pays, and for
 rules that know no budget, which come as near as they can: see the column
-fetches. The project's settings do not count: what there is to choose are options.
+fetches. The project's settings do not count: what there is to choose are
+options.
 
 Several numbers of pages or rates, as in --pages 100,500,1000, are simulated
 one after the other.
@@ -24,7 +25,8 @@ from scrapy_freshness.commands.context import Context, new_table
 from scrapy_freshness.config import PREFIX
 from scrapy_freshness.errors import ConfigError, InputError
 from scrapy_freshness.insight.human import NOTHING, count, safe
-from scrapy_freshness.simulator.plots import check_plot, plot
+from scrapy_freshness.simulator.figures import check_plot
+from scrapy_freshness.simulator.plots import plot
 from scrapy_freshness.simulator.simulate import Result, Standing, simulate, standings
 from scrapy_freshness.simulator.worlds import world_named, world_names
 from scrapy_freshness.simulator.worlds.contract import Metric, Size, World, made_world, option_names

@@ -1,4 +1,4 @@
-r"""Do changes follow the clock?  Relative intensity by hour of the day or of the week.
+r"""Do changes follow the clock?  Relative intensity by hour of the day.
 
 The intensity in bin :math:`b` of the clock is :math:`\rho_b` times the page's mean rate :math:`r`. A visit
 interval that spends :math:`e_b` seconds in each bin sees a change with probability :math:`1-e^{-\eta}`,
@@ -7,7 +7,7 @@ maximisation: an interval with a change had :math:`r\rho_b e_b/(1-e^{-\eta})` ch
 average. Each bin starts with some changes at the mean rate, which shrinks it towards flat.
 
 Whether the clock matters at all is decided by the likelihood ratio against flat intensity. Intervals
-longer than the period say little about the bins, and then it is small.
+longer than a day say little about the bins, and then it is small.
 
 The integral of :math:`\rho` over a time interval is its *operational time*, in which changes come at a
 constant rate. Estimates of the rate may use it in place of seconds. The value of a crawl should not: putting
@@ -23,9 +23,8 @@ from scipy.special import gammaincc
 
 FloatArray = NDArray[np.float64]
 
-HOUR, DAY, WEEK = 3600.0, 86400.0, 604800.0
-#: The unix epoch was a Thursday; bins of the week begin on Monday.
-_MONDAY = -3 * DAY
+HOUR, DAY = 3600.0, 86400.0
+_BINS = 24
 _MAX_STEPS = 200
 _TOLERANCE = 1e-4
 
@@ -34,8 +33,7 @@ _TOLERANCE = 1e-4
 class Rhythm:
     """Relative intensity of changes by the clock (UTC)."""
 
-    relative: FloatArray  #: rho, of each bin; the mean is 1
-    period_seconds: float  #: a day or a week
+    relative: FloatArray  #: rho, of each hour; the mean is 1
     statistic: float  #: twice the log of the likelihood ratio against a flat intensity
     chance: float  #: of a statistic at least so large if the intensity is flat, at most
 
@@ -50,8 +48,6 @@ def fit_rhythm(
     changed: NDArray[np.bool_],
     change_rate: FloatArray | float,
     *,
-    period_seconds: float = DAY,
-    n_bins: int = 24,
     shrink_changes: float = 3.0,
 ) -> Rhythm:
     """Estimate the rhythm of some pages together.
@@ -61,7 +57,6 @@ def fit_rhythm(
     start, end : (N,) arrays, unix seconds of a visit and of the one before it
     changed : (N,) array, whether the later one found a change
     change_rate : r, per second; one number, or the mean rate of each interval's page
-    n_bins : of equal length; 24 hours of the day, or 168 of the week
     shrink_changes : changes at the mean rate that each bin starts with
 
     Examples
@@ -72,7 +67,7 @@ def fit_rhythm(
     >>> int(found.relative.argmax()), found.is_real()
     (8, True)
     """
-    seconds = bin_seconds(start, end, period_seconds, n_bins)
+    seconds = bin_seconds(start, end)
     exposure = seconds * np.broadcast_to(np.asarray(change_rate, np.float64), start.shape)[:, None]
     level = _fitted(exposure.sum(axis=1, keepdims=True), changed, 0.0)
     free = _fitted(exposure, changed, 0.0)
@@ -81,35 +76,34 @@ def fit_rhythm(
         0.0,
     )
     shrunk = _fitted(exposure * level[0], changed, shrink_changes)
-    chance = float(gammaincc((n_bins - 1) / 2, statistic / 2))
-    return Rhythm(shrunk / shrunk.mean(), period_seconds, statistic, chance)
+    chance = float(gammaincc((_BINS - 1) / 2, statistic / 2))
+    return Rhythm(shrunk / shrunk.mean(), statistic, chance)
 
 
 def operational_seconds(rhythm: Rhythm, start: FloatArray, end: FloatArray) -> FloatArray:
     """Integral of the relative intensity over each interval.
 
-    >>> nights_off = Rhythm(np.repeat([0.0, 2.0], 12), DAY, 0.0, 1.0)
+    >>> nights_off = Rhythm(np.repeat([0.0, 2.0], 12), 0.0, 1.0)
     >>> operational_seconds(nights_off, np.zeros(2), np.array([12 * HOUR, 5 * DAY])) / DAY
     array([0., 5.])
     """
-    return bin_seconds(start, end, rhythm.period_seconds, len(rhythm.relative)) @ rhythm.relative
+    return bin_seconds(start, end) @ rhythm.relative
 
 
-def bin_seconds(start: FloatArray, end: FloatArray, period_seconds: float, n_bins: int) -> FloatArray:
-    """Seconds that each interval spends in each bin of the clock.
+def bin_seconds(start: FloatArray, end: FloatArray) -> FloatArray:
+    """Seconds that each interval spends in each hour of the day.
 
-    >>> bin_seconds(np.array([30 * 60.0]), np.array([DAY + 2 * HOUR]), DAY, 24)[0, :3] / HOUR
+    >>> bin_seconds(np.array([30 * 60.0]), np.array([DAY + 2 * HOUR]))[0, :3] / HOUR
     array([1.5, 2. , 1. ])
     """
-    return _seconds_until(end, period_seconds, n_bins) - _seconds_until(start, period_seconds, n_bins)
+    return _seconds_until(end) - _seconds_until(start)
 
 
-def _seconds_until(time: FloatArray, period_seconds: float, n_bins: int) -> FloatArray:
-    """Seconds spent in each bin from the first Monday's midnight before the epoch to each time."""
-    width = period_seconds / n_bins
-    periods, rest = np.divmod(time - _MONDAY, period_seconds)
-    inside = np.clip(rest[:, None] - width * np.arange(n_bins), 0.0, width)
-    total: FloatArray = periods[:, None] * width + inside
+def _seconds_until(time: FloatArray) -> FloatArray:
+    """Seconds spent in each hour of the day from the epoch to each time."""
+    days, rest = np.divmod(time, DAY)
+    inside = np.clip(rest[:, None] - HOUR * np.arange(_BINS), 0.0, HOUR)
+    total: FloatArray = days[:, None] * HOUR + inside
     return total
 
 

@@ -39,7 +39,7 @@ class HostRhythm:
     def add(self, start: float, end: float, found: float, rate: float) -> None:
         """A poll of a source with this link rate found so many links that came between two times."""
         self._first_at, self._last_at = min(self._first_at, start), max(self._last_at, end)
-        seconds = bin_seconds(np.array([start]), np.array([end]), DAY, BINS)[0]
+        seconds = bin_seconds(np.array([start]), np.array([end]))[0]
         likely = seconds * self._relative()
         self._expected += rate * seconds
         if likely.sum() > 0:
@@ -54,7 +54,7 @@ class HostRhythm:
         level = np.maximum(self._level(), 1e-12)
         statistic = float(((self._links - level) ** 2 / level).sum())
         chance = float(gammaincc((BINS - 1) / 2, statistic / 2))
-        found = Rhythm(self._relative(), DAY, statistic, chance)
+        found = Rhythm(self._relative(), statistic, chance)
         return found if found.is_real() else None
 
     def packed(self) -> bytes:
@@ -84,10 +84,10 @@ class HostRhythm:
 def mean_intensity(rhythm: Rhythm, start: FloatArray, end: FloatArray) -> FloatArray:
     """Mean relative intensity from each start to each end, which is later.
 
-    >>> nights_off = Rhythm(np.repeat([0.0, 2.0], 12), DAY, 0.0, 1.0)
+    >>> nights_off = Rhythm(np.repeat([0.0, 2.0], 12), 0.0, 1.0)
     >>> mean_intensity(nights_off, np.array([0.0, 6.0]) * 3600, np.array([6.0, 18.0]) * 3600)
     array([0., 1.])
     """
-    seconds = bin_seconds(start, end, rhythm.period_seconds, len(rhythm.relative))
+    seconds = bin_seconds(start, end)
     mean: FloatArray = (seconds @ rhythm.relative) / (end - start)
     return mean

@@ -1,45 +1,19 @@
-"""Results as figures for a paper: dots with error bars, or lines over what was varied.
+"""Results of simulations as figures for a paper: dots with error bars, or lines over what was varied."""
 
-matplotlib is imported only here, and only when something is drawn; it is an extra of the package.
-"""
-
-import importlib
-import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scrapy_freshness.errors import ConfigError
+from scrapy_freshness.simulator.figures import COLOURS, figure_in, style, tidy
 from scrapy_freshness.simulator.simulate import Result, standings
 from scrapy_freshness.simulator.worlds.contract import Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-SUFFIXES = (".png", ".svg")
-#: Colours that people who see colours differently can tell apart (Okabe and Ito), and what to use after them.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
-_MARKERS = "osD^vP*X"
 _WIDTH = 6.4  # inches
-
-
-def check_plot(name: str) -> Path:
-    """Refuse, before hours of work, a file that cannot be drawn."""
-    path = Path(name)
-    if path.suffix.lower() not in SUFFIXES:
-        raise ConfigError(
-            f"a plot is written to a file that ends in {' or '.join(SUFFIXES)}, not to {name!r}"
-        )
-    if not path.absolute().parent.is_dir() or path.is_dir():
-        raise ConfigError(f"{name} cannot be written: there is no folder {str(path.absolute().parent)!r}")
-    if importlib.util.find_spec("matplotlib") is None:
-        raise ConfigError(
-            "plots need matplotlib, which is not installed: pip install scrapy-freshness[plots]"
-        )
-    return path
 
 
 def plot(results: Sequence[Result], metrics: Sequence[Metric], path: Path, *, time_unit: str) -> None:
@@ -53,51 +27,15 @@ def plot(results: Sequence[Result], metrics: Sequence[Metric], path: Path, *, ti
         (name for name in ("pages", "rate") if len({getattr(each, name) for each in results}) > 1), None
     )
     heights = 3.4 if varied else 1.0 + 0.28 * len({each.policy for each in results})
-    figure = new_figure(_WIDTH, heights * max(len(shown), 1))
-    panels = figure.subplots(max(len(shown), 1), 1, squeeze=False)[:, 0].tolist()
-    for metric, panel in zip(shown, panels, strict=False):
-        own = [each for each in results if each.metric == metric.name]
-        if varied is None:
-            _dots(panel, own, metric)
-        else:
-            _lines(panel, own, metric, varied, time_unit)
-    figure.suptitle(_title(results, time_unit, varied), fontsize=10)
-    save(figure, path)
-
-
-def new_figure(width: float, height: float) -> "Figure":
-    """An empty figure that belongs to no window."""
-    figure: Figure = importlib.import_module("matplotlib.figure").Figure(
-        figsize=(width, height), layout="constrained"
-    )
-    return figure
-
-
-def save(figure: "Figure", path: Path) -> None:
-    """Write a figure as its file's name says."""
-    try:
-        figure.savefig(path, dpi=160)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def style(number: int) -> dict[str, Any]:
-    """Colour and marker of the line with that number."""
-    return {
-        "color": _COLOURS[number % len(_COLOURS)],
-        "marker": _MARKERS[number % len(_MARKERS)],
-        "linestyle": ("-", "--", ":")[number // len(_COLOURS) % 3],
-        "markersize": 4,
-        "linewidth": 1.2,
-        "capsize": 2,
-    }
-
-
-def tidy(panel: "Axes") -> None:
-    """No frame where nothing is measured, and a light grid."""
-    panel.spines[["top", "right"]].set_visible(False)
-    panel.grid(color="0.9", linewidth=0.6)
-    panel.set_axisbelow(True)
+    with figure_in(path, _WIDTH, heights * max(len(shown), 1)) as figure:
+        panels = figure.subplots(max(len(shown), 1), 1, squeeze=False)[:, 0].tolist()
+        for metric, panel in zip(shown, panels, strict=False):
+            own = [each for each in results if each.metric == metric.name]
+            if varied is None:
+                _dots(panel, own, metric)
+            else:
+                _lines(panel, own, metric, varied, time_unit)
+        figure.suptitle(_title(results, time_unit, varied), fontsize=10)
 
 
 def _dots(panel: "Axes", results: Sequence[Result], metric: Metric) -> None:
@@ -105,7 +43,7 @@ def _dots(panel: "Axes", results: Sequence[Result], metric: Metric) -> None:
     ranked = [each for each in standings(results, metric) if _is_finite(each.result)][::-1]
     means, errors = ([getattr(each.result, name) for each in ranked] for name in ("mean", "stderr"))
     places = range(len(ranked))
-    panel.errorbar(means, places, xerr=np.nan_to_num(errors), fmt="o", color=_COLOURS[0], capsize=2, ms=4)
+    panel.errorbar(means, places, xerr=np.nan_to_num(errors), fmt="o", color=COLOURS[0], capsize=2, ms=4)
     panel.set_yticks(places, [each.result.policy for each in ranked])
     panel.set_ylim(-0.6, len(ranked) - 0.4)
     panel.set_xlabel(f"{metric.name}\n{metric.meaning}", fontsize=9)

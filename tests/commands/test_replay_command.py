@@ -1,10 +1,10 @@
 """`replay`: policies on recorded histories, as tables, JSON and figures, and what it refuses."""
 
 import gzip
+import importlib.util
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -241,12 +241,15 @@ def test_a_figure_is_drawn(replay: Replay, traces: Path, tmp_path: Path, budget:
 def test_without_matplotlib_a_line_names_the_extra(
     replay: Replay, traces: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     answer = replay(
         traces / "pages.jsonl.gz", *("--policy", "fixed", "--budget", "9/day", "--plot", tmp_path / "x.png")
     )
 
-    assert refusal(answer) == "--plot needs matplotlib: pip install scrapy-freshness[plots]"
+    assert (
+        refusal(answer)
+        == "plots need matplotlib, which is not installed: pip install scrapy-freshness[plots]"
+    )
 
 
 def test_the_history_of_files_in_a_repository_is_replayed(replay: Replay, tmp_path: Path) -> None:
@@ -342,8 +345,14 @@ def refusal(answer: Answer) -> str:
         ({"--phases": "0"}, "--phases cannot be '0': write a whole number from 1 to 100"),
         ({"--policy": "fixed,user-centric", "--learn": ""}, "policy user-centric cannot learn"),
         ({"--policy": "user-centric-linear", "--learn": ""}, "policy user-centric-linear cannot learn"),
-        ({"--plot": "figure.pdf"}, "--plot draws .png and .svg files, which 'figure.pdf' is not"),
-        ({"--plot": "/nowhere/figure.png"}, "--plot cannot write /nowhere/figure.png: there is no such"),
+        (
+            {"--plot": "figure.pdf"},
+            "a plot is written to a file that ends in .png or .svg, not to 'figure.pdf'",
+        ),
+        (
+            {"--plot": "/nowhere/figure.png"},
+            "/nowhere/figure.png cannot be written: there is no folder '/nowhere'",
+        ),
         ({"--path": "*.txt"}, "--path tells which files of a repository are meant"),
         ({"--git": "/nowhere"}, "/nowhere: cannot change to '/nowhere': No such file or directory"),
     ],

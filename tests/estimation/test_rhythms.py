@@ -11,7 +11,6 @@ from scipy.integrate import quad
 from scrapy_freshness.estimation.rhythm import (
     DAY,
     HOUR,
-    WEEK,
     Rhythm,
     bin_seconds,
     fit_rhythm,
@@ -28,7 +27,7 @@ def visits(rng: np.random.Generator, mean_wait: float, count: int = 1500) -> tup
 
 
 def changed(rng: np.random.Generator, relative: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    expected = RATE * operational_seconds(Rhythm(relative, DAY, 0.0, 1.0), start, end)
+    expected = RATE * operational_seconds(Rhythm(relative, 0.0, 1.0), start, end)
     return rng.random(len(start)) < -np.expm1(-expected)
 
 
@@ -83,7 +82,7 @@ def test_pages_of_different_rates_share_a_rhythm() -> None:
     rng = np.random.default_rng(4)
     start, end = visits(rng, 2 * HOUR, 3000)
     speed = np.where(np.arange(3000) % 2, 0.2, 3.0)
-    operational = operational_seconds(Rhythm(DAYTIME, DAY, 0.0, 1.0), start, end)
+    operational = operational_seconds(Rhythm(DAYTIME, 0.0, 1.0), start, end)
     seen = rng.random(3000) < -np.expm1(-RATE * speed * operational)
 
     found = fit_rhythm(start, end, seen, RATE * speed)
@@ -103,32 +102,9 @@ def test_few_changes_are_shrunk_towards_flat() -> None:
     assert few.relative.min() > 0.8
 
 
-def test_the_week_begins_on_monday() -> None:
-    """1970-01-05 was a Monday."""
-    monday = np.array([4 * DAY])
-
-    spent = bin_seconds(monday, monday + DAY, WEEK, 7)
-
-    assert spent[0].tolist() == [DAY, 0, 0, 0, 0, 0, 0]
-
-
-def test_a_weekly_rhythm_is_found() -> None:
-    rng = np.random.default_rng(5)
-    weekdays = np.repeat([1.4, 0.0], [120, 48])
-    start = 4 * DAY + HOUR * np.arange(24 * 7 * 30.0)
-    expected = RATE * operational_seconds(Rhythm(weekdays, WEEK, 0.0, 1.0), start, start + HOUR)
-    seen = rng.random(len(start)) < -np.expm1(-expected)
-
-    found = fit_rhythm(start, start + HOUR, seen, RATE, period_seconds=WEEK, n_bins=7)
-
-    assert found.is_real()
-    assert found.relative[:5] == pytest.approx(np.full(5, 1.4), abs=0.15)
-    assert found.relative[5:] == pytest.approx(np.zeros(2), abs=0.1)
-
-
 @given(start=st.floats(0, 2e9), length=st.floats(0, 40 * DAY))
 def test_every_second_is_in_one_bin(start: float, length: float) -> None:
-    spent = bin_seconds(np.array([start]), np.array([start + length]), DAY, 24)
+    spent = bin_seconds(np.array([start]), np.array([start + length]))
 
     assert spent.sum() == pytest.approx(length, abs=1e-3)
     assert np.all(spent >= -1e-3)
@@ -136,7 +112,7 @@ def test_every_second_is_in_one_bin(start: float, length: float) -> None:
 
 @given(start=st.floats(0, 10 * DAY), hours=st.floats(0.1, 60))
 def test_operational_time_is_the_integral_of_the_intensity(start: float, hours: float) -> None:
-    rhythm = Rhythm(DAYTIME, DAY, 0.0, 1.0)
+    rhythm = Rhythm(DAYTIME, 0.0, 1.0)
     end = start + hours * HOUR
 
     found = operational_seconds(rhythm, np.array([start]), np.array([end]))[0]
