@@ -123,7 +123,15 @@ class Upkeep:
     @classmethod
     def of(cls, config: Config) -> Self:
         """What the settings say."""
-        return cls(**{each.name: getattr(config, each.name) for each in fields(cls)})
+        return cls(
+            max_profiles=config.max_profiles,
+            profile_length=config.profile_length,
+            sketch_size=config.sketch_size,
+            gone_recheck_seconds=config.gone_recheck_seconds,
+            gone_recheck_max_seconds=config.gone_recheck_max_seconds,
+            backoff_seconds=config.backoff_seconds,
+            backoff_max_seconds=config.backoff_max_seconds,
+        )
 
 
 #: How a page stands that is not at its place any more; it is looked at again, ever more rarely.

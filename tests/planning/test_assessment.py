@@ -90,11 +90,11 @@ def test_hosts_are_counted_in_the_thread_and_only_if_they_set_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     counted = []
-    monkeypatch.setattr(assessment.np, "bincount", lambda *_, **__: counted.append(1) or np.array([2, 2]))
     rates = np.full(4, 0.01)
     planner = new_planner(estimator=KnownRates(rates))
     planner.load(columns_of(known_pages(np.ones(4), rates, hosts=2)), 5, now=20.0)
     planner.start(20.0)
+    monkeypatch.setattr(assessment.np, "bincount", lambda *_, **__: counted.append(1) or np.array([2, 2]))
 
     planner.assessment(20.0, Visiting(visits_per_second=1.0))()
     assess = planner.assessment(20.0, Visiting(visits_per_second=1.0, host_visits_per_second=0.1))
