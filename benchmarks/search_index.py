@@ -42,17 +42,12 @@ from scrapy_freshness.crawl.fitting import Fit, fit
 from scrapy_freshness.crawl.searchers import Index, Searchers
 from scrapy_freshness.crawl.visiting import PageVisit
 from scrapy_freshness.model import Batch, Outcome, PageRecord, QueryTerms
+from scrapy_freshness.planning.after_visit import updated_record
+from scrapy_freshness.planning.comparing import compared
 from scrapy_freshness.planning.learners import learner_for
 from scrapy_freshness.planning.learning import note_beliefs
 from scrapy_freshness.planning.policy import policy_named
-from scrapy_freshness.planning.visits import (
-    Report,
-    Upkeep,
-    Visit,
-    compared,
-    updated_record,
-    visit_record,
-)
+from scrapy_freshness.planning.visits import Report, Upkeep, Visit, visit_record
 from scrapy_freshness.search.asked import AskedTerms
 from scrapy_freshness.search.index import SearchIndex
 from scrapy_freshness.search.links import InLinks

@@ -29,7 +29,8 @@ from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import Tracker, Tracking
 from scrapy_freshness.crawl.visiting import PageVisit, UnchangedPage, visit_under_way
 from scrapy_freshness.model import UNSEEN, Outcome, PageKind, PageRecord, PageStatus
-from scrapy_freshness.planning.visits import Report, content_outcome
+from scrapy_freshness.planning.comparing import content_outcome
+from scrapy_freshness.planning.visits import Report
 from scrapy_freshness.search.asked import ReadTerms
 
 logger = logging.getLogger(__name__)

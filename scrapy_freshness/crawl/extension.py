@@ -40,7 +40,8 @@ from scrapy_freshness.crawl.vitals import Vitals
 from scrapy_freshness.crawl.wishes import Wishes
 from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.model import PageRecord
-from scrapy_freshness.planning.visits import compared, longest_pauses
+from scrapy_freshness.planning.after_visit import longest_pauses
+from scrapy_freshness.planning.comparing import compared
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from scrapy_freshness.crawl.errands import PAGE_KEY, REVISIT_KEY, yielded
 from scrapy_freshness.crawl.extension import Freshness
 from scrapy_freshness.crawl.visiting import PageVisit, visit_of
 from scrapy_freshness.model import Outcome
-from scrapy_freshness.planning.visits import content_outcome
+from scrapy_freshness.planning.comparing import content_outcome
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,8 @@ from scrapy_freshness.crawl.known_sources import KnownSources
 from scrapy_freshness.crawl.troubles import reason_of
 from scrapy_freshness.crawl.visiting import PageVisit, Visits
 from scrapy_freshness.model import Outcome, PageRecord, SignalSource, SourceRecord
-from scrapy_freshness.planning.visits import PollYield, Report, content_outcome
+from scrapy_freshness.planning.comparing import content_outcome
+from scrapy_freshness.planning.visits import PollYield, Report
 from scrapy_freshness.signals.addresses import host_of
 from scrapy_freshness.signals.contract import Kind, Link, Relation
 from scrapy_freshness.signals.discovery import header_sources

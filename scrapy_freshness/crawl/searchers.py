@@ -20,7 +20,8 @@ from scrapy_freshness.crawl.fitting import Fit, fit
 from scrapy_freshness.crawl.journal import Journal, Loaded
 from scrapy_freshness.crawl.visiting import PageVisit
 from scrapy_freshness.model import Outcome, PageRecord, QueryTerms, TermMaps
-from scrapy_freshness.planning.visits import Report, note_gain
+from scrapy_freshness.planning.after_visit import note_gain
+from scrapy_freshness.planning.visits import Report
 from scrapy_freshness.search.asked import AskedTerms, ReadTerms, TermIds, is_read
 from scrapy_freshness.search.links import InLinks, pack_links
 from scrapy_freshness.search.meter import Meter

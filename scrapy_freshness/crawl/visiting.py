@@ -15,8 +15,9 @@ from scrapy_freshness.clock import Clock
 from scrapy_freshness.crawl import signals
 from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.model import Outcome, PageKind, PageRecord, PageStatus
+from scrapy_freshness.planning.comparing import was_honest
 from scrapy_freshness.planning.planner import Planner
-from scrapy_freshness.planning.visits import Report, Visit, was_honest
+from scrapy_freshness.planning.visits import Report, Visit
 from scrapy_freshness.planning.young_links import NOTHING_FOUND, Staying, YoungLinks
 from scrapy_freshness.search.asked import ReadTerms
 from scrapy_freshness.sources.links import Shown

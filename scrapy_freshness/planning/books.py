@@ -1,7 +1,8 @@
 """The books of a crawl: what has become of pages and visits since the writer asked last."""
 
 from scrapy_freshness.model import PageRecord, VisitRecord
-from scrapy_freshness.planning.visits import Report, Upkeep, updated_record, visit_record
+from scrapy_freshness.planning.after_visit import updated_record
+from scrapy_freshness.planning.visits import Report, Upkeep, visit_record
 
 
 class Books:

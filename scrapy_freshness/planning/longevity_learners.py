@@ -26,8 +26,8 @@ from scrapy_freshness.estimation.bounds import ProfilePoints, bounds, longest_pe
 from scrapy_freshness.estimation.divergence_curve import FittedCurve, fit_curve
 from scrapy_freshness.estimation.history import never_changed
 from scrapy_freshness.model import PageRecord
+from scrapy_freshness.planning.comparing import readable_profiles
 from scrapy_freshness.planning.learner import AroundRates, Columns, Learner
-from scrapy_freshness.planning.visits import readable_profiles
 
 #: Width of a 90 % interval, in standard deviations.
 _WIDTH90 = 2 * 1.6448536269514722

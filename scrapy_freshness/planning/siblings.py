@@ -12,10 +12,10 @@ import numpy as np
 from scrapy_freshness.estimation.history import ends_unchanged
 from scrapy_freshness.estimation.sibling_pace import SiblingPaces
 from scrapy_freshness.model import PageKind, PageRecord
+from scrapy_freshness.planning.after_visit import waited_in_silence
 from scrapy_freshness.planning.frontier import Rows
 from scrapy_freshness.planning.learning import group_name
 from scrapy_freshness.planning.table import PageTable
-from scrapy_freshness.planning.visits import waited_in_silence
 from scrapy_freshness.value.contract import ValueModel
 
 #: Pages whose waking times follow with each visit, and after any number of visits at least: all of them do

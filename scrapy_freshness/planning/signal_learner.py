@@ -25,10 +25,10 @@ from scrapy_freshness.estimation.shown_rates import shown_rates
 from scrapy_freshness.estimation.signal_counts import N_SOURCES, signal_counts
 from scrapy_freshness.estimation.signal_quality import SignalPrior, fit_signals
 from scrapy_freshness.model import PageRecord, SignalSource
+from scrapy_freshness.planning.after_visit import heard_before
 from scrapy_freshness.planning.learner import NEVER_DEAF, AroundRates, Columns, Learner, QuietVisit
 from scrapy_freshness.planning.learning import group_name, groups_named
 from scrapy_freshness.planning.table import MOST_WEIGHT, WEIGHTS
-from scrapy_freshness.planning.visits import heard_before
 
 FloatArray = NDArray[np.float64]
 

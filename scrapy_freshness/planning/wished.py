@@ -5,10 +5,11 @@ from collections.abc import Callable, Collection, Mapping
 import numpy as np
 
 from scrapy_freshness.model import UNSEEN, PageRecord, PageStatus
+from scrapy_freshness.planning.after_visit import renewed_record
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.stock import Stock
 from scrapy_freshness.planning.table import PageTable
-from scrapy_freshness.planning.visits import Visit, renewed_record
+from scrapy_freshness.planning.visits import Visit
 
 
 class WishedPages:

@@ -8,6 +8,7 @@ import pytest
 
 from scrapy_freshness.estimation.change_rate import PriorPoints, estimate_change_rates
 from scrapy_freshness.model import Outcome, PageRecord
+from scrapy_freshness.planning.after_visit import updated_record
 from scrapy_freshness.planning.gain_learner import (
     ChangeWorthLearner,
     GainLearner,
@@ -19,7 +20,7 @@ from scrapy_freshness.planning.learner import Learner
 from scrapy_freshness.planning.learning import RateLearner
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import policy_named
-from scrapy_freshness.planning.visits import Report, Upkeep, updated_record
+from scrapy_freshness.planning.visits import Report, Upkeep
 from scrapy_freshness.simulator.run import crawl, ticks_at
 from scrapy_freshness.simulator.web import Address, Look
 

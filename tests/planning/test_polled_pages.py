@@ -8,11 +8,12 @@ from planning_world import Crawl, KnownRates, columns_of, known_pages, new_page,
 
 from scrapy_freshness.config import Config
 from scrapy_freshness.model import Outcome, PageColumns, PageKind, PageRecord, PageStatus, SignalSource
+from scrapy_freshness.planning.after_visit import updated_record
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_for
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import policy_named
-from scrapy_freshness.planning.visits import PollYield, Report, Upkeep, updated_record
+from scrapy_freshness.planning.visits import PollYield, Report, Upkeep
 
 N_PAGES = 50
 #: All that a crawl can have.

@@ -12,16 +12,9 @@ from scrapy_freshness.content.measure import ContentOptions, Measurement, measur
 from scrapy_freshness.content.profiles import unpack
 from scrapy_freshness.estimation.history import observations
 from scrapy_freshness.model import Outcome, PageRecord, PageStatus
-from scrapy_freshness.planning.visits import (
-    Report,
-    Upkeep,
-    Visit,
-    compared,
-    longest_pauses,
-    updated_record,
-    visit_record,
-    was_honest,
-)
+from scrapy_freshness.planning.after_visit import longest_pauses, updated_record
+from scrapy_freshness.planning.comparing import compared, was_honest
+from scrapy_freshness.planning.visits import Report, Upkeep, Visit, visit_record
 
 UPKEEP = Upkeep(
     gone_recheck_seconds=100.0, gone_recheck_max_seconds=1000.0, backoff_seconds=5.0, backoff_max_seconds=60.0
