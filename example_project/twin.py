@@ -101,7 +101,7 @@ class AnnouncedWeb:
         return Look(hash(answer.body), poll=PollYield(worth, is_barren=not heard))
 
     def _hear(self, said: list[Said], now: float) -> tuple[int, float]:
-        known = {self._number_of[url]: at for url, at in said if url in self._number_of}
+        known = {self._number_of[page.url]: page.claimed_at for page in said if page.url in self._number_of}
         if not known:
             return 0, 0.0
         rows = np.array([self._planner.known.row_of(number) for number in known])

@@ -71,6 +71,7 @@ class Saving:
         stats = self._crawler.stats
         guarded(stats, lambda: self._planner.settle(now))
         guarded(stats, self.note_updates)
+        self._count()
         guarded(stats, lambda: self._journal.note_groups(self._planner.take_groups()))
         state = self._state(now) if self._is_open else None
         closed = after.addCallback(lambda _: self._show_again())
@@ -84,9 +85,7 @@ class Saving:
         """Learn from all visits that have ended, and note it: what is written is a state of all there was."""
         self._planner.settle(now)
         self.note_updates()
-        self._crawler.stats.set_value("freshness/pages", len(self._planner))
-        if self._planner.not_learned:
-            self._crawler.stats.set_value("freshness/not_learned", self._planner.not_learned)
+        self._count()
 
     def note_updates(self) -> None:
         """Hand what the planner has learned to the journal, whose records are then up to date."""
@@ -118,6 +117,11 @@ class Saving:
             self._is_open = False
             logger.error("The database has failed for %g s: closing the crawl", longest)
             deferred_from_coro(self._crawler.engine.close_spider_async(reason="freshness_database_failed"))
+
+    def _count(self) -> None:
+        self._crawler.stats.set_value("freshness/pages", len(self._planner))
+        if self._planner.not_learned:
+            self._crawler.stats.set_value("freshness/not_learned", self._planner.not_learned)
 
     def _state(self, now: float) -> CrawlState:
         """What the crawl says about itself."""
