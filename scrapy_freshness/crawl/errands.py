@@ -10,7 +10,6 @@ once at each revisit, so that all that is built from it is as fresh as the page.
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakValueDictionary
 
 from scrapy import Request
 
@@ -18,6 +17,8 @@ from scrapy import Request
 PAGE_KEY = "freshness_page"
 #: In the meta of a request: when the revisit began that it comes from in the same way; none at a first visit.
 REVISIT_KEY = "freshness_revisit"
+#: In the meta of a request that waits: it got past the filter of duplicates because of us.
+PAST_FILTER_KEY = "freshness_past_filter"
 #: Revisits whose requests are remembered, so that none of them is made twice.
 _MOST_REVISITS = 1000
 
@@ -31,8 +32,7 @@ class Errands:
         self._waiting: Counter[int] = Counter()
         #: Revisit -> fingerprints of what it has asked for; the one that asked last is last.
         self._asked: dict[tuple[int | None, float], set[int]] = {}
-        #: By fingerprint; weak, as other components may drop them.
-        self._unsent: WeakValueDictionary[int, Request] = WeakValueDictionary()
+        self._unsent: set[int] = set()  #: fingerprints of what revisits have asked for and waits
 
     @property
     def page_ids(self) -> list[int]:
@@ -53,7 +53,7 @@ class Errands:
         if fingerprint in asked or fingerprint in self._unsent:
             return False
         asked.add(fingerprint)
-        self._unsent[fingerprint] = request
+        self._unsent.add(fingerprint)
         return True
 
     def began(self, request: Request) -> None:
@@ -65,7 +65,7 @@ class Errands:
     def ended(self, request: Request) -> None:
         """A request that waited was sent, or ended before that."""
         if self.is_of_revisit(request):
-            self._unsent.pop(self._fingerprint(request), None)
+            self._unsent.discard(self._fingerprint(request))
         page_id = request.meta.get(PAGE_KEY)
         if page_id is None or page_id not in self._waiting:
             return

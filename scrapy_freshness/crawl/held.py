@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterator
+from math import inf
 
 from scrapy import Request
 
@@ -11,8 +12,9 @@ from scrapy_freshness.planning.hosts import Hosts
 
 #: Requests to hosts that are busy for the moment, at the most; more stay with the plain scheduler.
 _MAX_BUSY = 64
-#: Requests to hosts in their back-off, at the most: some 3 kB of memory each. More stay there, too.
-_MAX_ASIDE = 10_000
+#: Requests to hosts in their back-off that are taken from a queue on the disk, at the most: some 3 kB of
+#: memory each. More stay there.
+MAX_FROM_DISK = 10_000
 
 
 class HeldRequests:
@@ -22,7 +24,8 @@ class HeldRequests:
     them: as long as there are not so many that they are better left on the disk.
     """
 
-    def __init__(self, slots: DownloadSlots, hosts: Hosts) -> None:
+    def __init__(self, slots: DownloadSlots, hosts: Hosts, *, max_aside: float = inf) -> None:
+        self._max_aside = max_aside
         self._slots = slots
         self._hosts = hosts
         self._busy: deque[Request] = deque()
@@ -40,7 +43,7 @@ class HeldRequests:
     @property
     def has_room(self) -> bool:
         """Whether more untracked requests may be added."""
-        return len(self._busy) < _MAX_BUSY and self._n_aside < _MAX_ASIDE
+        return len(self._busy) < _MAX_BUSY and self._n_aside < self._max_aside
 
     def free_at(self, slot: str, now: float) -> float:
         """When the next request to a slot may start; *now* or earlier means at once."""

@@ -16,6 +16,7 @@ JOURNEY = frozenset(
         "dont_cache",
         "download_latency",
         "freshness_page",
+        "freshness_past_filter",
         "freshness_paid",
         "freshness_ping",
         "freshness_revisit",

@@ -3,6 +3,7 @@
 import logging
 from collections import deque
 from functools import partial
+from math import inf
 from typing import Any, Self
 
 from scrapy import Request, Spider, signals
@@ -18,9 +19,10 @@ from twisted.python.failure import Failure
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.addon import is_crawl
 from scrapy_freshness.crawl.asked_pages import AskedPages
+from scrapy_freshness.crawl.errands import PAST_FILTER_KEY
 from scrapy_freshness.crawl.extension import Freshness
 from scrapy_freshness.crawl.fetches import PAID_KEY
-from scrapy_freshness.crawl.held import HeldRequests
+from scrapy_freshness.crawl.held import MAX_FROM_DISK, HeldRequests
 from scrapy_freshness.crawl.http import is_redirected
 from scrapy_freshness.crawl.requests import MissingCallbackError, request_from_json
 from scrapy_freshness.crawl.slots import slot_of
@@ -61,7 +63,11 @@ class FreshnessScheduler(BaseScheduler):
         self._stats = crawler.stats
         self._config = freshness.config
         self._chosen: deque[Request] = deque()  #: have a place in the budget; next to go
-        self._held = HeldRequests(freshness.fetches.slots, freshness.planner.hosts)
+        self._held = HeldRequests(
+            freshness.fetches.slots,
+            freshness.planner.hosts,
+            max_aside=MAX_FROM_DISK if crawler.settings["JOBDIR"] else inf,
+        )
         self._timer: CallLaterResult | None = None
         self._is_open = False
         self._asking: PageVisit | None = None  #: visit whose callback asks for the request about to come
@@ -176,11 +182,17 @@ class FreshnessScheduler(BaseScheduler):
         if request := self._held.take(now):
             return request
         for _ in range(_MAX_LOOKED_AT):
-            plain = self._plain.next_request() if self._held.has_room else None
+            plain = self._next_plain() if self._held.has_room else None
             if plain is None or self._held.free_at(slot_of(plain), now) <= now:
                 return plain
             self._held.add(plain, now)
         return None
+
+    def _next_plain(self) -> Request | None:
+        request = self._plain.next_request()
+        if request is not None and request.meta.pop(PAST_FILTER_KEY, False):
+            request.dont_filter = False  # or a redirect would get past the offsite middleware and be no page
+        return request
 
     def _put_back(self) -> None:
         """Return untracked requests to the plain scheduler, which keeps them if there is a JOBDIR."""
@@ -279,7 +291,8 @@ class FreshnessScheduler(BaseScheduler):
             if not self._freshness.errands.is_new(request):
                 self._stats.inc_value("dupefilter/filtered")
                 return False
-            request.dont_filter = True  # the filter has seen it, at the first visit as a rule
+            # The filter has seen it, at the first visit as a rule.
+            request.dont_filter = request.meta[PAST_FILTER_KEY] = True
         is_taken = self._plain.enqueue_request(request)
         if is_taken and not self._crawler.settings["JOBDIR"]:  # else it outlives the process
             self._freshness.errands.began(request)

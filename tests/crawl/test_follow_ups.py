@@ -52,7 +52,10 @@ def test_follow_ups_are_sent_once_for_each_visit_that_the_spider_sees(
     assert done.stat("dupefilter/filtered") >= 3 * (seen - 2)
 
 
-def test_a_follow_up_that_waits_is_not_asked_for_again(site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("settings", [{}, {"JOBDIR": "job"}], ids=["memory", "disk"])
+def test_a_follow_up_that_waits_is_not_asked_for_again(
+    site: Site, tmp_path: Path, settings: dict[str, Any]
+) -> None:
     spider = SPIDER.replace('response.urljoin("/price")', "self.shop")
     site.pages |= {
         "/": lambda headers, count: Answer(html(text=f"version {count}")),
@@ -63,7 +66,7 @@ def test_a_follow_up_that_waits_is_not_asked_for_again(site: Site, tmp_path: Pat
         "/stock": html(),
     }
     arguments = {"shop": site.url("/price", host=1), "start_urls": [site.url()]}
-    settings = {"FRESHNESS_BACKOFF_MAX": "2s", "RETRY_ENABLED": False}
+    settings = settings | {"FRESHNESS_BACKOFF_MAX": "2s", "RETRY_ENABLED": False}
 
     done = crawl(
         tmp_path, spider=spider, arguments=arguments, settings=settings, until=site.seen({"/price": 3})
@@ -74,3 +77,17 @@ def test_a_follow_up_that_waits_is_not_asked_for_again(site: Site, tmp_path: Pat
     assert len(meanwhile) > 3
     assert len(site.asked("/price")) < len(meanwhile)
     assert done.returncode == 0
+
+
+def test_the_page_that_a_follow_up_redirects_to_is_a_page_at_every_visit(site: Site, tmp_path: Path) -> None:
+    site.pages |= {
+        "/": lambda headers, count: Answer(html(text=f"version {count}")),
+        "/price": Answer(status=302, headers={"Location": site.url("/sheet")}),
+        "/sheet": html(),
+        "/once": html(),
+        "/stock": html(),
+    }
+
+    done = crawl(tmp_path, site.url(), spider=SPIDER, until=site.seen({"/": 6, "/price": 4}))
+
+    assert len(done.items_of(site.url("/sheet"))) == 1

@@ -2,10 +2,8 @@
 
 import math
 
-import pytest
 from scrapy import Request
 
-from scrapy_freshness.crawl import held
 from scrapy_freshness.crawl.held import HeldRequests
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit
 from scrapy_freshness.model import PageRecord
@@ -20,10 +18,10 @@ class FreeSlots:
         return now
 
 
-def new_held(blocked: str, until: float) -> HeldRequests:
+def new_held(blocked: str, until: float, max_aside: float = math.inf) -> HeldRequests:
     hosts = Hosts(1.0, math.inf)
     hosts.back_off(blocked, 0.0, until)
-    return HeldRequests(FreeSlots(), hosts)  # type: ignore[arg-type]
+    return HeldRequests(FreeSlots(), hosts, max_aside=max_aside)  # type: ignore[arg-type]
 
 
 def test_requests_to_a_paused_host_wait_in_order_and_let_others_pass() -> None:
@@ -41,11 +39,8 @@ def test_requests_to_a_paused_host_wait_in_order_and_let_others_pass() -> None:
     assert len(requests) == 0
 
 
-def test_only_so_many_requests_to_paused_hosts_leave_the_plain_schedulers_queue(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(held, "_MAX_ASIDE", 10)
-    requests = new_held("paused.example", until=100.0)
+def test_only_so_many_requests_to_paused_hosts_leave_a_queue_on_the_disk() -> None:
+    requests = new_held("paused.example", until=100.0, max_aside=10)
     added = 0
     while requests.has_room and added < 1000:
         requests.add(Request(f"http://paused.example/{added}"), 0.0)
