@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Protocol
 from weakref import WeakSet
 
@@ -14,6 +15,7 @@ from scrapy.http import Response
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.crawl import signals
 from scrapy_freshness.crawl.errands import Errands
+from scrapy_freshness.crawl.guarded import guarded
 from scrapy_freshness.model import Outcome, PageKind, PageRecord, PageStatus
 from scrapy_freshness.planning.comparing import was_honest
 from scrapy_freshness.planning.planner import Planner
@@ -197,7 +199,6 @@ class Visits:
 
     def close(self, page: PageVisit, report: Report) -> None:
         """Close a visit, unless it is closed already."""
-        self._open.discard(page)
         report.new_links = page.new_links
         if page.is_taking_links:
             # The rest of them is looked at next time, which takes an answer in full.
@@ -209,6 +210,7 @@ class Visits:
         if is_source and report.outcome.saw_content and not self.hubs.is_on:  # who knows all links
             report.staying = self._staying(page, report)
         report.is_unfinished = bool(page.coming) or self._errands.is_waiting(page.visit.record.page_id)
+        self._open.discard(page)  # not before: what raises leaves the visit to `fail_lost`
         if not self._planner.end_visit(page.visit, report):
             return
         self.ended(page.visit, report.outcome.name.lower())
@@ -247,7 +249,7 @@ class Visits:
         """Close visits that will have no end of their own."""
         old = {page for page in self._open if now - page.visit.opened_at > _LOST_SECONDS}
         for page in old - self.under_way() if old else ():
-            self.fail(page, "the request was lost on its way")
+            guarded(self._crawler.stats, partial(self.fail, page, "the request was lost on its way"))
             self._crawler.stats.inc_value("freshness/visits/lost")
 
     def close_if_done(self, page: PageVisit) -> None:

@@ -79,3 +79,24 @@ def test_nothing_is_kept_of_visits_that_are_lost(site: Site, tmp_path: Path) -> 
     assert done.stat("freshness/visits/lost") >= 3
     assert done.stat("freshness/visits/failed") == done.stat("freshness/visits/lost")
     assert int(done.log.split("visits kept: ")[1].split()[0]) <= 1
+
+
+def test_a_visit_whose_end_raised_is_closed_later(site: Site, tmp_path: Path) -> None:
+    spider = SOON + textwrap.dedent("""
+    import itertools
+    from scrapy_freshness.crawl.searchers import Searchers
+
+    measure, turns = Searchers.measure, itertools.count()
+
+    def failing(searchers, page, report):
+        if next(turns) < 2:  # when the item is done, and when the callback is
+            raise RuntimeError("a report that nobody has thought of")
+        measure(searchers, page, report)
+
+    Searchers.measure = failing
+    """)
+    site.pages |= {"/": html()}
+
+    done = crawl(tmp_path, site.url(), spider=spider + FOLLOW, until=site.seen({"/": 3}))
+
+    assert done.stat("freshness/visits/lost") == done.stat("freshness/visits/failed") == 1
