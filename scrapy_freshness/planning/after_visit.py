@@ -26,6 +26,17 @@ _PATIENT_FAILURES = 16
 #: Signals of each source, as the learner is told of them.
 _HEARD, _LATE = (tuple(f"{kind}_{source}" for source in range(N_SOURCES)) for kind in ("heard", "late"))
 
+#: Beliefs that are none: what a visit tells the learner, which puts its own in their place.
+_TOLD = (
+    *_HEARD,
+    *_LATE,
+    "seconds_between",
+    "signals_between",
+    "only_signal",
+    "quality_gain",
+    "waited_seconds",
+)
+
 
 def updated_record(
     record: PageRecord, report: Report, upkeep: Upkeep, usual_wait_seconds: float = 0.0
@@ -229,6 +240,12 @@ def note_gain(record: PageRecord, gain: float) -> None:
     if "seconds_between" in record.beliefs:
         record.beliefs["quality_gain"] = gain
         record.beliefs["waited_seconds"] = record.beliefs["seconds_between"]
+
+
+def drop_what_was_told(record: PageRecord) -> None:
+    """Take back what a visit tells the learner: nothing could be learned from it."""
+    for name in _TOLD:
+        record.beliefs.pop(name, None)
 
 
 def _profiles_after(record: PageRecord, report: Report, upkeep: Upkeep) -> bytes:

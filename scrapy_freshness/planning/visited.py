@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from scrapy_freshness.model import PageKind, PageRecord
+from scrapy_freshness.planning.after_visit import drop_what_was_told
 from scrapy_freshness.planning.frontier import Rows
 from scrapy_freshness.planning.learner import Learner
 from scrapy_freshness.planning.learning import note_beliefs
@@ -46,11 +47,13 @@ class VisitedPages:
         """Learn from all that wait; returns their rows, and their records with what is believed of them.
 
         If that fails, pages are learned from one by one, and only one that fails again keeps old beliefs.
+        What groups of pages had learned by then, they learn twice: better than nothing from so many visits.
         """
         waiting, self._waiting = self._waiting, []
         rows = np.array([row for row, _ in waiting])
         records = [record for _, record in waiting]
         try:
+            self._before_learning(records)
             self._learn(rows, records)
         except Exception:
             for place, record in enumerate(records):
@@ -62,11 +65,11 @@ class VisitedPages:
             self._learn(rows, [record])
         except Exception:
             self.not_learned += 1
+            drop_what_was_told(record)
             logger.exception("Nothing could be learned from the visit to %s", record.url)
 
     def _learn(self, rows: Rows, records: list[PageRecord]) -> None:
-        self._before_learning(records)
-        self._siblings.observe(rows, records)  # by what was believed before
         beliefs = self._learner.learn(records)
+        self._siblings.observe(rows, records)  # by what the table believed before
         self._table.believe(rows, beliefs)
         note_beliefs(records, beliefs)

@@ -102,6 +102,23 @@ def test_a_page_that_cannot_be_learned_from_keeps_its_beliefs_and_spoils_no_othe
     not_learned.clear()
 
 
+def test_what_a_visit_told_is_forgotten_if_nothing_could_be_learned_from_it(not_learned: list[str]) -> None:
+    def estimate(histories):
+        if any(histories):
+            raise RuntimeError("histories that nobody has thought of")
+        return KnownRates(np.ones(1))(histories)
+
+    crawl = Crawl(new_planner(estimator=estimate))
+    crawl.discover(new_page(1))
+    for tick in (1.0, 2.0):
+        crawl.visit(tick)
+        crawl.flush(tick)
+
+    assert crawl.records[1].visits == 2
+    assert crawl.records[1].beliefs == {}
+    not_learned.clear()
+
+
 def test_new_pages_come_in_order_of_priority_and_before_old_ones() -> None:
     crawl = Crawl(new_planner()).start([known_page(1)])
     crawl.discover(new_page(2), new_page(3, priority=10), new_page(4, priority=-10), now=9.0)
