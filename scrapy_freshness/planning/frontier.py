@@ -111,7 +111,7 @@ class Frontier:
         self._put_to_sleep(rows, values, best, count)
         if self._floor and not worth_it.all():
             # Woken too early: whoever asks when something is due would be told "now" for ever.
-            self._table.wake[rows[~worth_it]] = self._waking_times(rows[~worth_it], now)
+            self._back_to_sleep(rows[~worth_it], now)
         chosen = rows[best]
         self._table.taken[chosen] = True
         self._table.wake[chosen] = np.inf
@@ -227,11 +227,14 @@ class Frontier:
 
     def _without_faded(self, rows: Rows, has_faded: NDArray[np.bool_], now: float) -> Rows:
         """Send pages back to sleep that are not worth the rung any more; returns the others."""
-        faded = rows[has_faded]
-        # Who rested, as after a failure, was awake: the rest is over, and ends no sleep.
-        self._table.resting[faded] = self._table.status[faded] > _ACTIVE
-        self._table.wake[faded] = self._waking_times(faded, now)
+        self._back_to_sleep(rows[has_faded], now)
         return rows[~has_faded]
+
+    def _back_to_sleep(self, rows: Rows, now: float) -> None:
+        """Pages that are awake are not worth a visit yet."""
+        # Who rested, as after a failure, was awake: the rest is over, and ends no sleep.
+        self._table.resting[rows] = self._table.status[rows] > _ACTIVE
+        self._table.wake[rows] = self._waking_times(rows, now)
 
     def _woken(self, now: float, full_hosts: NDArray[np.bool_]) -> Rows:
         """Nobody is awake: lower the rung until somebody is, or nobody can be before time passes."""

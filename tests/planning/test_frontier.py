@@ -236,6 +236,14 @@ def test_a_page_that_is_awake_too_early_sleeps_until_it_is_worth_the_floor() -> 
     assert take(frontier, due) == [0]
 
 
+def test_a_page_that_rested_and_is_not_worth_the_floor_can_be_woken_again() -> None:
+    frontier = frontier_of([page(0), page(1)], floor=20.0)
+    frontier.rest(0, until=1.0)
+
+    assert take(frontier, 1.0) == []
+    assert not table(frontier).resting[0]
+
+
 def test_the_price_follows_the_values_of_visits() -> None:
     frontier = frontier_of([page(0)])
     frontier.chosen(8.0)
