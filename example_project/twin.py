@@ -17,11 +17,11 @@ from living_site.world import World
 from scrapy.settings import Settings
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.crawl.configured import new_planner, upkeep_of
+from scrapy_freshness.crawl.configured import new_planner
 from scrapy_freshness.model import PageKind, SignalSource
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.signal_trust import SourceTrust, signal_trust
-from scrapy_freshness.planning.visits import PollYield
+from scrapy_freshness.planning.visits import PollYield, Upkeep
 from scrapy_freshness.signals.polled import Said, read_poll
 from scrapy_freshness.simulator.run import crawl, ticks_at
 from scrapy_freshness.simulator.web import Address, Fetches, Look
@@ -49,7 +49,7 @@ class TwinCrawl:
 def twin_crawl(world: World, settings: Mapping[str, object], per_second: float, end: float) -> TwinCrawl:
     """Let the planner of these settings crawl a world for a while, at so many fetches a second."""
     config = Config.from_settings(Settings({**settings, "FRESHNESS_BUDGET": f"{per_second}/s"}))
-    planner = new_planner(config, upkeep_of(config), before_learning=lambda records: None)
+    planner = new_planner(config, Upkeep.of(config), before_learning=lambda records: None)
     web = AnnouncedWeb(world, planner, hears=config.signals)
     fetched = crawl(web, planner, EPOCH + ticks_at(per_second, 0.0, end))
     return web.outcome(fetched)

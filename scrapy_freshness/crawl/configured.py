@@ -52,11 +52,6 @@ def scoring_of(config: Config) -> Scoring:
     return made
 
 
-def upkeep_of(config: Config) -> Upkeep:
-    """How much is remembered of a page and how long it rests, by the settings."""
-    return Upkeep.of(config)
-
-
 def new_planner(config: Config, upkeep: Upkeep, before_learning: BeforeLearning) -> Planner:
     """A planner that knows no pages yet, with the policy and the estimators that the settings name."""
     policy = policy_of(config)

@@ -19,7 +19,7 @@ from scrapy_freshness.config import Config, unknown_settings
 from scrapy_freshness.content.measure import Measurement
 from scrapy_freshness.crawl.addon import is_crawl
 from scrapy_freshness.crawl.assessing import Assessing
-from scrapy_freshness.crawl.configured import content_options, new_planner, scoring_of, upkeep_of
+from scrapy_freshness.crawl.configured import content_options, new_planner, scoring_of
 from scrapy_freshness.crawl.errands import Errands
 from scrapy_freshness.crawl.fetches import Fetches
 from scrapy_freshness.crawl.garbage import rare_collection
@@ -42,6 +42,7 @@ from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.after_visit import longest_pauses
 from scrapy_freshness.planning.comparing import compared
+from scrapy_freshness.planning.visits import Upkeep
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ class Freshness:
         self.clock = clock
         self.started_at = clock.now()
         self.content = content_options(config)
-        self._upkeep = upkeep_of(config)
+        self._upkeep = Upkeep.of(config)
         self.journal = Journal(config.database_url, crawler.spidercls.name, config.cache_pages)
         self.searchers = Searchers(
             crawler, clock, self.journal, scoring_of(config), in_background=self.in_background
@@ -219,7 +220,7 @@ class Freshness:
     def open(self) -> "Deferred[None]":
         """Take the ports, and over what is known from the database; called by the scheduler."""
         opened = maybeDeferred(self._listen)
-        opened.addCallback(lambda _: self.journal.open(self._take_over, self.clock.now()))
+        opened.addCallback(lambda _: self.journal.open(self._take_over, self.clock))
         return opened.addCallbacks(self._opened, self._not_opened)
 
     def close(self) -> "Deferred[None]":
@@ -228,6 +229,7 @@ class Freshness:
         self.listening.close()
         self.hubs.close()
         self.searchers.close()
+        self.lessons.close()
         self.vitals.is_open = False
         unheard = DeferredList([endpoint.close() for endpoint in self._endpoints])
         for loop in (self._flushing, self._housekeeping):

@@ -14,6 +14,7 @@ from typing import TypeVar
 from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
+from scrapy_freshness.clock import Clock
 from scrapy_freshness.crawl.threads import in_thread
 from scrapy_freshness.errors import StorageError
 from scrapy_freshness.model import (
@@ -100,10 +101,15 @@ class Journal:
         with Store.open(self._url) as store:
             store.lock(self._spider)
 
-    def open(self, take_over: Callable[[Loaded], None], now: float) -> Deferred[Loaded]:
+    def open(self, take_over: Callable[[Loaded], None], clock: Clock) -> Deferred[Loaded]:
         """Lock the database, read what is known, let *take_over* digest it; on its thread: it may be much."""
-        self.written_at = now
-        return in_thread(self._thread, self._open, take_over, now)
+        opened: Deferred[Loaded] = in_thread(self._thread, self._open, take_over, clock.now())
+
+        def written(loaded: Loaded) -> Loaded:
+            self.written_at = clock.now()
+            return loaded
+
+        return opened.addCallback(written)
 
     def note(
         self, pages: Iterable[PageRecord], visits: Iterable[VisitRecord], hosts: Iterable[HostRecord]
@@ -203,7 +209,8 @@ class Journal:
         if self._saving:
             return None
         if not self._unsaved:
-            self.written_at = now
+            if not self._writes:
+                self.written_at = now
             return None
         self._saving = True
         self._writes += 1

@@ -63,6 +63,7 @@ class Lessons:
         self._is_private = Database(config.database_url).is_memory  #: nobody else can import into it
         self._revision = 0
         self._is_asking = False
+        self._is_closed = False
         self._estimated_at: float | None = None
         self._has_looked_back = False  #: whether an earlier run has left estimates
         self.importances = Importances()
@@ -85,9 +86,13 @@ class Lessons:
         asked = self._in_background(lambda: self._look(refresh=is_time))
         asked.addCallback(self._read).addCallbacks(self._learn, self._failed)
 
+    def close(self) -> None:
+        """The crawl ends: nothing more is read."""
+        self._is_closed = True
+
     def _read(self, revision: int) -> "Deferred[Lesson] | None":
         """Begin to read what is new, if anything is."""
-        if revision == self._revision:
+        if revision == self._revision or self._is_closed:
             return None
         page_ids, importances = self._planner.told.importances
         return self._in_background(lambda: self._lesson(page_ids, importances))

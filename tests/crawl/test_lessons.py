@@ -8,12 +8,13 @@ import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.crawl.configured import new_planner, upkeep_of
+from scrapy_freshness.crawl.configured import new_planner
 from scrapy_freshness.crawl.lessons import Lessons
 from scrapy_freshness.imports.estimates import refresh_estimates
 from scrapy_freshness.model import Batch, PageKind, PageRecord
 from scrapy_freshness.planning.link_learner import PROFIT_STATE
 from scrapy_freshness.planning.told import Told
+from scrapy_freshness.planning.visits import Upkeep
 from scrapy_freshness.storage.estimate_rows import replace_groups
 from scrapy_freshness.storage.importance_rows import (
     GIVEN,
@@ -44,7 +45,7 @@ def test_what_is_imported_reaches_a_crawl_that_runs(
     config = Config(database_url=sqlite_url)
     with Store.open(sqlite_url) as store:
         store.save("news", Batch(pages=[page(1), page(2), page(3, kind=PageKind.SOURCE)]))
-        planner = new_planner(config, upkeep_of(config), lambda pages: None)
+        planner = new_planner(config, Upkeep.of(config), lambda pages: None)
         planner.load(store.load_pages("news"), 4, 0.0)
         planner.start(0.0)
         lessons = Lessons(config, "news", planner, at_once)
@@ -89,7 +90,7 @@ def test_importances_are_copied_only_if_something_is_new(
     monkeypatch.setattr(Told, "importances", property(lambda told: copies.append(1) or present(told)))
     with Store.open(sqlite_url) as store:
         store.save("news", Batch(pages=[page(1), page(2)]))
-        planner = new_planner(config, upkeep_of(config), lambda pages: None)
+        planner = new_planner(config, Upkeep.of(config), lambda pages: None)
         planner.load(store.load_pages("news"), 3, 0.0)
         planner.start(0.0)
         lessons = Lessons(config, "news", planner, at_once)
@@ -108,7 +109,7 @@ def test_importances_are_copied_only_if_something_is_new(
 
 def test_a_database_that_fails_is_asked_again(sqlite_url: str, caplog: pytest.LogCaptureFixture) -> None:
     config = Config(database_url=sqlite_url)
-    planner = new_planner(config, upkeep_of(config), lambda pages: None)
+    planner = new_planner(config, Upkeep.of(config), lambda pages: None)
     lessons = Lessons(config, "news", planner, at_once)
     lessons.ask(0.0)
     lessons.ask(60.0)
@@ -121,7 +122,7 @@ def test_estimates_of_another_setting_are_taken_back_once(sqlite_url: str) -> No
     with Store.open(sqlite_url) as store:
         store.save("news", Batch(pages=[page(1), page(2)], links={1: 3}))
         refresh_estimates(store, "links")
-        planner = new_planner(config, upkeep_of(config), lambda pages: None)
+        planner = new_planner(config, Upkeep.of(config), lambda pages: None)
         planner.load(store.load_pages("news"), 3, 0.0)
         planner.start(0.0)
         before = planner.told.importances[1].tolist()
