@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy_freshness.config import Config
+from scrapy_freshness.crawl.refusing import refusals_logged
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -53,7 +54,11 @@ class Addon:
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Called by Scrapy before the crawl's components are built."""
-        if not is_crawl(self._crawler) or not Config.from_settings(settings).enabled:
+        if not is_crawl(self._crawler):
+            return
+        with refusals_logged():
+            config = Config.from_settings(settings)
+        if not config.enabled:
             return
         if settings["SCHEDULER"] != SCHEDULER:
             priority = max(settings.getpriority("SCHEDULER") or 0, 15)

@@ -30,6 +30,7 @@ from scrapy_freshness.crawl.lessons import Lessons
 from scrapy_freshness.crawl.listening import Listening
 from scrapy_freshness.crawl.metrics import Metrics
 from scrapy_freshness.crawl.pings import Pings
+from scrapy_freshness.crawl.refusing import refusals_logged
 from scrapy_freshness.crawl.repricing import Repricing
 from scrapy_freshness.crawl.saving import Saving
 from scrapy_freshness.crawl.searchers import Searchers
@@ -38,7 +39,6 @@ from scrapy_freshness.crawl.threads import in_thread
 from scrapy_freshness.crawl.visiting import PageVisit, Visits, visit_of
 from scrapy_freshness.crawl.vitals import Vitals
 from scrapy_freshness.crawl.wishes import Wishes
-from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.after_visit import longest_pauses
 from scrapy_freshness.planning.comparing import compared
@@ -177,19 +177,17 @@ class Freshness:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        config = Config.from_settings(crawler.settings)
+        with refusals_logged():
+            config = Config.from_settings(crawler.settings)
         if not config.enabled:
             raise NotConfigured("FRESHNESS_ENABLED is off")
         if not is_crawl(crawler):
             raise NotConfigured("only crawls are kept fresh")
         for name in unknown_settings(list(crawler.settings)):
             logger.warning("%s is not a setting of scrapy-freshness; see `scrapy freshness settings`", name)
-        try:
+        with refusals_logged():
             extension = cls(crawler, config, SystemClock())
             extension.check()
-        except FreshnessError as error:
-            logger.error("The crawl cannot start: %s", error)
-            raise error.with_traceback(None) from None  # Scrapy prints what it gets, and that line says all
         connect = crawler.signals.connect
         connect(extension.fetches.reached_downloader, signal=signals.request_reached_downloader)
         connect(extension.item_done, signal=signals.item_scraped)

@@ -581,6 +581,26 @@ def test_a_second_crawl_on_the_same_database_is_refused(site: Site, tmp_path: Pa
     assert site.asked("/second")
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "remedy"),
+    [
+        ("FRESHNESS_BUDGET", "bad", 'write a rate above 0 such as "2/s"'),
+        ("FRESHNESS_POLICY", "nope", "uniform"),
+    ],
+)
+def test_a_value_that_cannot_be_used_stops_the_crawl_with_one_line(
+    site: Site, tmp_path: Path, setting: str, value: str, remedy: str
+) -> None:
+    done = crawl(tmp_path, site.url(), settings={setting: value})
+
+    (line,) = [line for line in done.log.splitlines() if "The crawl cannot start" in line]
+    assert setting in line
+    assert repr(value) in line
+    assert remedy in line
+    assert done.returncode == 1
+    assert not site.log
+
+
 def damage_all(path: Path) -> None:
     path.write_text("Dear diary, " * 1000)
 
