@@ -31,13 +31,16 @@ from scrapy_freshness.storage.store import Store
 
 #: Freshness is measured from here on: before, the pages are fetched for the first time.
 WARM_UP_SHARE = 1 / 3
+#: How long the crawl may go on if the demo is killed and cannot end it.
+ORPHAN_SECONDS = 30.0
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
 def main() -> int:
     options = _options()
     console = Console()
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     parameters = world_parameters(options.seed)
     try:
         with RunningSite(parameters) as site, tempfile.TemporaryDirectory(prefix="freshness-demo-") as folder:
@@ -53,8 +56,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="which living site (%(default)d)")
     parser.add_argument("--policy", default="greedy", help="what a crawl is worth (%(default)s)")
     options = parser.parse_args()
-    if options.seconds < 10:
-        parser.error("--seconds must be at least 10")
+    if options.seconds < 3:
+        parser.error("--seconds must be at least 3")
     return options
 
 
@@ -67,7 +70,13 @@ def _run(console: Console, site: RunningSite, folder: Path, options: argparse.Na
         f"[bold]A crawl of it[/] by an ordinary spider, kept fresh with {per_second:.1f} fetches a second "
         f"({options.policy}), for {options.seconds:.0f} s. Ctrl-C ends it earlier."
     )
-    with LiveCrawl(folder, site_url=site.root_urls[0], policy=options.policy, per_second=per_second) as crawl:
+    with LiveCrawl(
+        folder,
+        site_url=site.root_urls[0],
+        policy=options.policy,
+        per_second=per_second,
+        settings={"CLOSESPIDER_TIMEOUT": f"{options.seconds + ORPHAN_SECONDS}"},
+    ) as crawl:
         try:
             _watch(console, site, crawl, per_second, options.seconds)
         except KeyboardInterrupt:
@@ -84,10 +93,16 @@ def _run(console: Console, site: RunningSite, folder: Path, options: argparse.Na
 def _watch(console: Console, site: RunningSite, crawl: LiveCrawl, per_second: float, seconds: float) -> None:
     history: list[float] = []
     with Live(console=console, refresh_per_second=2, transient=False) as live:
-        while crawl.is_running and site.now() < seconds:
+        while crawl.is_running and _elapsed(site) < seconds:
             history.append(freshness_now(site))
             live.update(_status(site, crawl, per_second, seconds, history))
             time.sleep(1.0)
+
+
+def _elapsed(site: RunningSite) -> float:
+    """Seconds since the first fetch."""
+    entries = site.log.entries
+    return site.now() - entries[0].time if entries else 0.0
 
 
 def _status(
@@ -98,7 +113,7 @@ def _status(
     answers = Counter(entry.status for entry in entries)
     lately = sum(now - 10 < entry.time for entry in entries) / min(10.0, now)
     table = Table.grid(padding=(0, 2))
-    table.add_row("time", f"{now:.0f} of {seconds:.0f} s")
+    table.add_row("time", f"{_elapsed(site):.0f} of {seconds:.0f} s")
     table.add_row("fresh now", f"[bold]{history[-1]:.3f}[/]  {_sparkline(history)}")
     table.add_row("fetches", f"{len(entries)}, {lately:.1f} a second (budget {per_second:.1f})")
     table.add_row(
@@ -125,6 +140,9 @@ def _sparkline(history: list[float], width: int = 48) -> str:
 def _print_result(console: Console, site: RunningSite, policy: str, end: float) -> None:
     start = end * WARM_UP_SHARE
     times = visit_times(site, end)
+    if not times:
+        console.print("Nothing was fetched.")
+        return
 
     def simulated(name: str) -> float:
         return simulated_freshness(site.world, times, name, start, end)

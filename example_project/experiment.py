@@ -73,27 +73,29 @@ class LiveCrawl:
             "FRESHNESS_DATABASE_URL": self.database_url,
             "FRESHNESS_BUDGET": f"{per_second}/s",
             "FRESHNESS_POLICY": policy,
-            "LOG_FILE": str(self.log_file),
             **(settings or {}),
         }
         options = [part for name, value in all_settings.items() for part in ("-s", f"{name}={value}")]
         paths = str(PROJECT), os.environ.get("PYTHONPATH")
-        self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "scrapy",
-                "crawl",
-                spider,
-                *(("-a", f"site={site_url}") if site_url else ()),
-                *options,
-            ],
-            cwd=PROJECT,
-            # Ctrl-C in the terminal is for the parent, which then ends the crawl properly.
-            start_new_session=True,
-            stdin=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
-        )
+        with self.log_file.open("ab") as log:
+            self.process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "scrapy",
+                    "crawl",
+                    spider,
+                    *(("-a", f"site={site_url}") if site_url else ()),
+                    *options,
+                ],
+                cwd=PROJECT,
+                # Ctrl-C in the terminal is for the parent, which then ends the crawl properly.
+                start_new_session=True,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
+            )
 
     @property
     def is_running(self) -> bool:
