@@ -22,8 +22,15 @@ lint: $(VENV)/.ready-test
 chromium:
 	@sh tests/dashboard/chromium.sh
 
+# These have to be told what to measure: recorded histories, an empty database.
+TOLD := hub_rhythm hub_sweep large_database league
+
 benchmarks: $(VENV)/.ready-test
-	set -e; for script in benchmarks/*.py; do $(BIN)/python $$script; done
+	failed=; \
+	for script in $(filter-out $(TOLD:%=benchmarks/%.py),$(wildcard benchmarks/*.py)); do \
+		$(BIN)/python $$script || failed="$$failed $$script"; \
+	done; \
+	test -z "$$failed" || { echo "Failed:$$failed"; exit 1; }
 
 # A virtual environment with the package; made anew when the pinned versions or the package's needs change.
 $(VENV)/.ready: pyproject.toml constraints.txt
