@@ -36,6 +36,9 @@ from scrapy_freshness.storage.store import Store
 
 MAX_CPU_US_PER_VISIT = 60.0
 MAX_STARTUP_RATIO = 5.0
+MAX_SHARE_OF_CRAWL = 0.05
+PAGES_PER_SECOND = 200
+CRAWL_CPU_US_PER_PAGE = 2700.0  #: of Scrapy alone, with a spider that does nothing
 BATCH = 200
 SPIDER = "benchmark"
 BARE_QUERY = """
@@ -195,10 +198,17 @@ def measure_writing(database: str, new_url: Callable[[], Any], size: Size) -> bo
             f"{database:12}{name:14}{middle:9.1f} us CPU a visit   ({min(values):.1f} to {max(values):.1f})"
             f"{middle / ours:8.1f} x ours"
         )
-    return verdict(
+    share = ours / CRAWL_CPU_US_PER_PAGE
+    is_cheap = verdict(
         f"{database}: a visit costs {ours:.1f} us, at most {MAX_CPU_US_PER_VISIT:.0f}",
         ours <= MAX_CPU_US_PER_VISIT,
     )
+    is_small = verdict(
+        f"{database}: {ours * PAGES_PER_SECOND / 1e6:.2%} of a core at {PAGES_PER_SECOND} pages a second, "
+        f"{share:.1%} of what a crawl takes there or less, at most {MAX_SHARE_OF_CRAWL:.0%}",
+        share <= MAX_SHARE_OF_CRAWL,
+    )
+    return is_cheap and is_small
 
 
 def measure_startup(sqlite_url: str, postgres_url: str, size: Size) -> bool:
