@@ -18,7 +18,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # their constants would be among the examples.
 settings.register_profile("seeded", derandomize=True, deadline=None, database=None)
 settings.load_profile("seeded")
-providers._get_local_constants = lambda: providers._local_constants
+pytest.MonkeyPatch().setattr(providers, "_get_local_constants", lambda: providers._local_constants)
 
 
 #: Files that take longest, and so begin first: nobody waits for them at the end.
