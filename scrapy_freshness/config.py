@@ -268,7 +268,10 @@ class Config:
         {}, selectors, "Domain (or *) to CSS selectors: text inside these does not count."
     )
     max_body_bytes: int = setting(
-        "2MB", size, "Longer bodies are compared by their beginning only.", name="MAX_BODY"
+        "2MB",
+        size,
+        "Of longer text bodies only so many characters are looked at; other bodies are compared in full.",
+        name="MAX_BODY",
     )
     audit_share: float = setting(
         0.02, share, "Share of a host's 304 answers that are checked by fetching the page in full."

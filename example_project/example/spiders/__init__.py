@@ -1,1 +1,1 @@
-"""Spiders as anyone writes them: none of them knows that its crawl is kept fresh."""
+"""Spiders as anyone writes them: only `press` knows that its crawl is kept fresh."""
