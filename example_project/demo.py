@@ -39,8 +39,9 @@ EIGHTHS = " ▁▂▃▄▅▆▇█"
 def main() -> int:
     options = _options()
     console = Console()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # Windows has no SIGHUP
+            signal.signal(getattr(signal, name), _interrupt)
     parameters = world_parameters(options.seed)
     try:
         with RunningSite(parameters) as site, tempfile.TemporaryDirectory(prefix="freshness-demo-") as folder:
