@@ -54,7 +54,7 @@ def show(request: Request) -> Response:
     sight = asked.sight
     case = None
     if not record.kind.is_polled:
-        others = sight.terms, sight.outlook
+        others = sight.terms, sight.outlook, sight.reach
         case = case_of(store, asked.desk.config, record, page.spider, asked.now, others)
     hourly = hourly_changes(visits)
     return asked.answer(

@@ -107,7 +107,7 @@ def is_held_up(asked: Asked) -> bool:
 
     def look() -> bool:
         return spider in crawling(store) and waits_for_hosts(
-            store, spider, (sight.terms, sight.outlook), sight.now
+            store, spider, sight.terms, sight.reach, sight.now
         )
 
     return asked.desk.remembered.answer(("held up", spider), look)

@@ -20,6 +20,7 @@ from scrapy_freshness.dashboard.hosts_table import HostSums
 from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.insight.reach import Reach, reach_of
+from scrapy_freshness.insight.rows import was_compared
 from scrapy_freshness.model import PageKind, PageStatus
 from scrapy_freshness.storage.census import Census, brought_up_to_date, take_census
 from scrapy_freshness.storage.reports import HostTaken, taken_by_hosts
@@ -106,9 +107,7 @@ class Sight:
     @cached_property
     def is_compared(self) -> NDArray[np.bool_]:
         """Of which pages two versions were compared: their change rates are not only assumed."""
-        columns = self.census.columns
-        has_two = (columns["changes"] > 0) | (columns["last_visit_at"] != columns["last_change_at"])
-        is_compared: NDArray[np.bool_] = self.has_copy & has_two & (columns["change_rate_low"] > 0)
+        is_compared: NDArray[np.bool_] = self.has_copy & was_compared(self.census.columns)
         return is_compared
 
     @cached_property

@@ -10,7 +10,7 @@ from scrapy_freshness.insight.hub_cases import hub_cases
 from scrapy_freshness.insight.hub_reasons import hub_sentences
 from scrapy_freshness.insight.keeping_up import is_held_up
 from scrapy_freshness.insight.outlook import Outlook, Terms
-from scrapy_freshness.insight.reach import reach_of
+from scrapy_freshness.insight.reach import Reach, reach_of
 from scrapy_freshness.insight.reasons import DAY_SECONDS, Case, MoreOften
 from scrapy_freshness.insight.rows import columns_of, is_assumed, row_of
 from scrapy_freshness.insight.spending import spending
@@ -22,8 +22,8 @@ from scrapy_freshness.storage.live_reports import visits_of_host
 from scrapy_freshness.storage.page_reports import page_visits
 from scrapy_freshness.storage.store import Store
 
-#: The terms of a spider's crawl and the outlook on all of its pages.
-Others = tuple[Terms, Outlook]
+#: The terms of a spider's crawl, the outlook on all of its pages, and how many visits these could take.
+Others = tuple[Terms, Outlook, Reach]
 
 #: How many visits a host takes is judged by so much time, or by that of so many requests if it is more.
 _LATEST_SECONDS, _LATEST_REQUESTS = 120.0, 20
@@ -35,13 +35,13 @@ def case_of(
     store: Store, config: Config, record: PageRecord, spider: str, now: float, others: Others | None = None
 ) -> Case:
     """All that decides when a page is visited; without *others*, they are read from the database."""
-    terms, everyone = others or _others(store, config, spider, now)
+    terms, everyone, reach = others or _others(store, config, spider, now)
     hosts = Hosts(config.backoff_seconds, config.backoff_max_seconds)
     hosts.load(store.load_hosts(record.host))
     host = hosts.record(record.host)
     state = store.load_state(spider)
     is_running = spider in crawling(store)
-    is_waiting_for_hosts = is_running and waits_for_hosts(store, spider, (terms, everyone), now)
+    is_waiting_for_hosts = is_running and waits_for_hosts(store, spider, terms, reach, now)
     row = row_of(record, spider)
     columns = columns_of([row], {record.page_id: record.beliefs})
     page = Outlook(terms, columns, now)
@@ -103,9 +103,8 @@ def case_of(
     )
 
 
-def waits_for_hosts(store: Store, spider: str, others: Others, now: float) -> bool:
+def waits_for_hosts(store: Store, spider: str, terms: Terms, reach: Reach, now: float) -> bool:
     """Whether the pages of a crawl, if it is running, wait for their hosts instead of the budget."""
-    terms, everyone = others
     state = store.load_state(spider)
     spent = spending(
         store,
@@ -114,7 +113,7 @@ def waits_for_hosts(store: Store, spider: str, others: Others, now: float) -> bo
         started_at=state.started_at if state else None,
         now=now,
     )
-    return is_held_up(spent, reach_of(everyone, floor=terms.policy.pacing.floor, now=now))
+    return is_held_up(spent, reach)
 
 
 def price_on_host(
@@ -137,7 +136,8 @@ def _hub_sentences(store: Store, config: Config, record: PageRecord, now: float)
 
 def _others(store: Store, config: Config, spider: str, now: float) -> Others:
     terms = Terms.of(store, config, spider)
-    return terms, Outlook(terms, store.load_pages(spider), now)
+    everyone = Outlook(terms, store.load_pages(spider), now)
+    return terms, everyone, reach_of(everyone, floor=terms.policy.pacing.floor, now=now)
 
 
 def _may_be_helped(record: PageRecord) -> bool:

@@ -35,8 +35,13 @@ def is_assumed(row: Mapping[str, Any]) -> bool:
     >>> is_assumed(first_copy | {"last_visit_at": 9.0, "change_rate_low": 0.0})  # nobody has estimated it
     True
     """
-    was_compared = row["changes"] or row["last_visit_at"] != row["last_change_at"]
-    return not (was_compared and row["change_rate_low"] > 0)
+    return not was_compared(row)
+
+
+def was_compared(pages: Mapping[str, Any]) -> Any:
+    """Whether two versions of a page were compared: of one page, or of columns of pages that have copies."""
+    has_two = (pages["changes"] > 0) | (pages["last_visit_at"] != pages["last_change_at"])
+    return has_two & (pages["change_rate_low"] > 0)
 
 
 def assess(store: Store, rows: Sequence[Row], terms_of: Callable[[str], Terms], now: float) -> None:

@@ -29,7 +29,7 @@ class Waste:
 
     @property
     def parts(self) -> str:
-        """What it consists of; empty if all of it is the price of looking.
+        """What it consists of; empty if none of it is redirects or retries.
 
         >>> Waste(fetches=686, wasted=486, redirects=336, retries=10).parts
         '336 followed redirects, 10 tried again, and 140 failed or found nothing new'
@@ -60,7 +60,10 @@ class Waste:
             return (
                 "RETRY_TIMES and RETRY_HTTP_CODES say how often, and after which errors, it is tried again."
             )
-        return "Most of it is the price of looking: whether a page has changed is known only after a visit."
+        return (
+            "Most of it is visits that found nothing new, which is the price of looking: whether a page has "
+            "changed is known only after a visit. Or they failed: the pages of the host say why."
+        )
 
     @property
     def _of_fetches(self) -> float:

@@ -32,6 +32,12 @@ def test_the_parts_make_up_the_whole(wasted: int, redirects: int, retries: int, 
     assert Waste(fetches=9, wasted=wasted, redirects=redirects, retries=retries).parts == parts
 
 
+def test_waste_without_redirects_and_retries_may_be_failures() -> None:
+    waste = Waste(fetches=9, wasted=5, redirects=0, retries=0)
+
+    assert (waste.parts, "failed" in waste.advice) == ("", True)
+
+
 def test_nothing_is_wasted_without_fetches() -> None:
     waste = Waste(fetches=0, wasted=0, redirects=0, retries=0)
 
