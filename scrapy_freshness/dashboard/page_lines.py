@@ -56,8 +56,12 @@ class Line:
         return is_assumed(row_of(self.page, self.page.spider))
 
 
-def lines_of(asked: Asked, rows: Rows, now: float) -> list[Line]:
-    """Pages as they are now, as their own pages show them; only their order is that of the sight."""
+def lines_of(asked: Asked, rows: Rows, now: float, *, by_hosts: bool = False) -> list[Line]:
+    """Pages as they are now; only their order is that of the sight.
+
+    Their next visits are told by the price of the crawl; *by_hosts* by the prices on their hosts, as their
+    own pages do while hosts hold the crawl up. That is for few pages: each host takes a moment.
+    """
     store, sight = asked.desk.store, asked.sight
     pages = pages_with_ids(store, sight.census.columns["page_id"][rows].tolist())
     ids = [page.page_id for page in pages]
@@ -67,8 +71,8 @@ def lines_of(asked: Asked, rows: Rows, now: float) -> list[Line]:
     value = np.where(np.isin(columns.status, LEFT), np.nan, outlook.values())
     freshness = np.where(outlook.has_copy, outlook.freshness(), np.nan)
     next_visit, waits = outlook.next_visits(), np.zeros(len(pages), np.bool_)
-    if is_held_up(asked):
-        next_visit = _next_visits_on_hosts(asked, columns, now)
+    if by_hosts:
+        _tell_by_hosts(asked, columns, next_visit, now)
         is_kept = np.isin(columns.status, (PageStatus.NEW, PageStatus.ACTIVE))
         waits = is_kept & ((value >= sight.terms.price) | (next_visit <= now))
     next_visit[np.isinf(next_visit)] = np.nan
@@ -76,16 +80,15 @@ def lines_of(asked: Asked, rows: Rows, now: float) -> list[Line]:
     return [Line(*each, last.get(each[0].page_id)) for each in numbers]
 
 
-def _next_visits_on_hosts(asked: Asked, columns: PageColumns, now: float) -> NDArray[np.float64]:
-    """When pages are visited next if those of each host compete with each other only."""
-    terms, until = asked.sight.terms, time.monotonic() + _PATIENCE
-    times = np.empty(len(columns.page_id))
+def _tell_by_hosts(asked: Asked, columns: PageColumns, next_visit: NDArray[np.float64], now: float) -> None:
+    """Correct *next_visit* by the prices on hosts that are known soon: pages compete on their host only."""
+    until = time.monotonic() + _PATIENCE
     for number, host in enumerate(columns.hosts):
-        rows = np.flatnonzero(columns.host == number)
-        price = _price_on(asked, host, max(until - time.monotonic(), 0.0))
-        own = terms if price is None else replace(terms, price=price)
-        times[rows] = Outlook(own, some_of(columns, rows), now).next_visits()
-    return times
+        price = _price_on(asked, host, until - time.monotonic())
+        if price is not None:
+            rows = np.flatnonzero(columns.host == number)
+            own = replace(asked.sight.terms, price=price)
+            next_visit[rows] = Outlook(own, some_of(columns, rows), now).next_visits()
 
 
 def _price_on(asked: Asked, host: str, patience: float) -> float | None:

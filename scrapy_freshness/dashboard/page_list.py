@@ -76,7 +76,8 @@ def _answer(asked: Asked, template: str) -> Response:
     except InputError as wrong:
         found, error = Found(np.empty(0, np.intp), 0, True), str(wrong)
     chosen = _chosen(asked)
-    lines = lines_of(asked, found.rows, asked.now)
+    waits_for_hosts = is_held_up(asked)
+    lines = lines_of(asked, found.rows, asked.now, by_hosts=waits_for_hosts)
     fitting = [line for line in lines if _fits(line.page, chosen)]
     age = asked.now - sight.now
     return asked.answer(
@@ -96,13 +97,13 @@ def _answer(asked: Asked, template: str) -> Response:
         kinds=KINDS,
         price=sight.terms.price,
         known=len(sight),
-        is_held_up=is_held_up(asked),
+        is_held_up=waits_for_hosts,
         **chosen,
     )
 
 
 def download(request: Request) -> Response:
-    """The whole table as a file."""
+    """The whole table as a file; next visits are told by the price of the crawl, whatever hosts allow."""
     asked = Asked(request)
     if asked.spider is None:
         return asked.answer("empty.html")

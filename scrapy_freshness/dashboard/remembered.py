@@ -50,27 +50,29 @@ class Remembered:
     def soon(
         self, key: Hashable, make: Callable[[], T], soonest: float = 10.0, patience: float = 0.3
     ) -> T | None:
-        """The same; None if it takes longer than *patience*, seconds: who asks later will have it."""
-        known, making = self._asked(key, make, soonest)
+        """The same; None if it takes longer than *patience*, seconds: who asks later will have it.
+
+        Who has no patience at all begins nothing, and has what is known.
+        """
+        known, making = self._asked(key, make if patience > 0 else None, soonest)
         if known is not None:
             value: T = known.value
             return value
-        assert making is not None
-        return making.result() if wait([making], patience).done else None
+        return making.result() if making is not None and wait([making], max(patience, 0.0)).done else None
 
     def close(self) -> None:
         """Make no more answers."""
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     def _asked(
-        self, key: Hashable, make: Callable[[], Any], soonest: float
+        self, key: Hashable, make: Callable[[], Any] | None, soonest: float
     ) -> tuple[_Answer | None, Future[Any] | None]:
-        """The answer if it can be given, and the one in the making; there is one of them at least."""
+        """The answer if it can be given, and the one in the making: one at least, if it may be made."""
         with self._lock:
             known = self._answers.get(key)
             making = self._making.get(key)
             age = self._age(known, soonest)
-            if making is None and age > 1:
+            if making is None and make is not None and age > 1:
                 making = self._making[key] = self._thread.submit(self._make, key, make)
         return (known if age < _TOO_OLD else None), making
 

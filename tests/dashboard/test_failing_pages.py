@@ -237,6 +237,21 @@ def test_pages_that_are_due_wait_for_their_hosts_if_these_hold_the_crawl_up(live
     assert "and its host has room" in text
 
 
+def test_a_download_asks_for_no_prices_on_hosts(lively_url: str) -> None:
+    with Store.open(lively_url) as crawl:
+        state = crawl.load_state(SPIDER)
+        assert state is not None
+        crawl.save(SPIDER, Batch(state=replace(state, budget_per_second=50.0, price=0.001)))
+        crawl.lock(SPIDER)
+        query = urlencode({"host": "news.example", "status": "active", "kind": "page"})
+        with served(lively_url) as (address, _):
+            pages = list(csv.DictReader(ask(address, f"/pages.csv?{query}")[2].splitlines()))
+
+    rested = [page for page in pages if float(page["last_visit_at"]) < NOW - 900 and page["failures"] == "0"]
+    assert rested
+    assert all(float(page["next_visit_at"]) <= NOW for page in rested)
+
+
 def test_the_list_tells_next_visits_by_the_prices_on_hosts_as_pages_do(lively_url: str) -> None:
     with Store.open(lively_url) as crawl:
         state = crawl.load_state(SPIDER)

@@ -29,5 +29,13 @@ def test_who_has_no_time_has_the_answer_when_it_is_there(remembered: Remembered)
     assert (at_first, waited_for, remembered.soon("budgets", slow, patience=0.0)) == (None, 7, 7)
 
 
+def test_who_has_no_patience_begins_nothing(remembered: Remembered) -> None:
+    asked: list[int] = []
+
+    assert remembered.soon("price", lambda: asked.append(1), patience=0.0) is None
+    assert remembered.answer("budgets", lambda: 7) == 7, "all that is made, is made one after the other"
+    assert asked == []
+
+
 def test_an_answer_that_takes_a_moment_is_given_at_once(remembered: Remembered) -> None:
     assert remembered.soon("budgets", lambda: 7, patience=60.0) == 7
