@@ -24,6 +24,8 @@ Rows = NDArray[np.intp]
 #: What pages can be sorted by: head of the column, name of the numbers, whether the largest comes first.
 SORTS: dict[str, tuple[str, str, bool]] = {
     "url": ("Page", "url", False),
+    "host": ("Host", "host_name", False),
+    "kind": ("Kind", "kind", False),
     "status": ("Status", "status", False),
     "last_visit": ("Last visit", "last_visit_at", True),
     "next_visit": ("Next visit", "next_visit", False),

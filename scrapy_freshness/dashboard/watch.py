@@ -5,7 +5,7 @@ many pages there are, and only while somebody is looking.
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,6 +36,13 @@ _TOO_OLD = 4.0
 _SOONEST_CENSUS, _CENSUS_SHARE = 120.0, 0.01
 
 
+def _places(lines: Sequence[str] | Sequence[bytes]) -> NDArray[np.intp]:
+    """The place of each line among all of them in alphabetical order."""
+    places = np.empty(len(lines), np.intp)
+    places[np.array(sorted(range(len(lines)), key=lines.__getitem__), np.intp)] = np.arange(len(lines))
+    return places
+
+
 @dataclass(frozen=True, eq=False)
 class Alphabet:
     """Addresses, a line each, in alphabetical order: it takes a while, and stays as long as they do."""
@@ -45,10 +52,7 @@ class Alphabet:
     @cached_property
     def places(self) -> NDArray[np.intp]:
         """The place of each address among all of them."""
-        lines = self.urls.split(b"\n")[:-1]  # nothing is after the last line
-        places = np.empty(len(lines), np.intp)
-        places[np.array(sorted(range(len(lines)), key=lines.__getitem__), np.intp)] = np.arange(len(lines))
-        return places
+        return _places(self.urls.split(b"\n")[:-1])  # nothing is after the last line
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +69,12 @@ class Sight:
         return len(self.census)
 
     def column(self, name: str) -> NDArray[Any]:
-        """A column of all pages; also value, freshness, next_visit, age and url."""
+        """A column of all pages; also value, freshness, next_visit, age, url and host_name."""
         if name == "url":
             return self.alphabet.places
+        if name == "host_name":
+            places: NDArray[Any] = _places(self.census.hosts)[self.census.columns["host"]]
+            return places
         computed = getattr(self, name, None) if name in _COMPUTED else None
         found: NDArray[Any] = self.census.columns[name] if computed is None else computed
         return found
