@@ -56,6 +56,7 @@ _WORD = {
 #: Kinds of fetches, in the words of the chart.
 FETCHES = {
     "page": ("pages", "c1"),
+    "hub": ("discovery: polls of hubs", "c8"),
     "poll": ("signals: sitemaps, feeds", "c4"),
     "audit": ("audits of 304s", "c5"),
     "retry": ("retries", "bad"),

@@ -72,7 +72,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "spider": "spider",
         "minute_at": "start of the minute",
         "minute_utc": "the same as text",
-        "kind": "kind of fetch",
+        "kind": "page, hub, poll (of sitemaps and feeds), audit, retry, redirect, robots, ping or other",
         "fetches": "fetches of this kind in this minute",
     },
     "v_freshness": {
