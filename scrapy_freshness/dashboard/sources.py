@@ -14,11 +14,14 @@ from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.watch import Sight
 from scrapy_freshness.insight.outlook import Outlook, some_of
 from scrapy_freshness.model import PageKind
+from scrapy_freshness.storage.hub_reports import HubReport, hubs_with_ids, retired_hubs
 from scrapy_freshness.storage.live_reports import pages_with_ids
 from scrapy_freshness.storage.page_reports import PageReport
 
-#: Sources that are shown, those with the highest link rates.
-_MOST = 200
+#: Sources that are shown, those with the highest link rates; and hubs that are not polled any more.
+_MOST, _MOST_RETIRED = 200, 50
+#: What is believed of a hub that is not polled, and its intervals.
+_NOT_POLLED = (math.nan,) * 5
 #: The slider goes from one present price over this to that many times as much; its unit is a factor of 2.
 _DOUBLINGS = 6
 
@@ -28,6 +31,7 @@ class Line:
     """One source of the table; nan where the policy does not look at it."""
 
     page: PageReport
+    hub: HubReport | None  #: what its polls brought; None if hubs are not looked for
     link_rate: float
     profit: float
     decay: float
@@ -61,18 +65,27 @@ def _table(asked: Asked) -> dict[str, Any]:
     n_sources = len(rows)
     rows = rows[:_MOST]
     outlook = Outlook(sight.terms, some_of(sight.census.planning_columns(), rows), sight.now)
-    pages = pages_with_ids(asked.desk.store, sight.census.columns["page_id"][rows].tolist())
+    ids = sight.census.columns["page_id"][rows].tolist()
     numbers = zip(
         *(_column(sight, name, rows).tolist() for name in ("link_rate", "profit", "decay")),
         outlook.long_run_intervals(price).tolist(),
         outlook.long_run_intervals(other_price).tolist(),
         strict=True,
     )
-    named = dict(zip(sight.census.columns["page_id"][rows].tolist(), numbers, strict=True))
-    lines = [_line(page, *named[page.page_id]) for page in pages]
+    named = dict(zip(ids, numbers, strict=True))
+    retired = [page_id for page_id in _retired(asked) if page_id not in named]
+    shown = ids + retired[:_MOST_RETIRED]
+    hubs = hubs_with_ids(asked.desk.store, shown)
+    lines = [
+        _line(page, hubs.get(page.page_id), *named.get(page.page_id, _NOT_POLLED))
+        for page in pages_with_ids(asked.desk.store, shown)
+    ]
     return {
         "lines": lines,
         "n_sources": n_sources,
+        "n_retired": len(retired),
+        "most": _MOST,
+        "most_retired": _MOST_RETIRED,
         "step": step,
         "price": price,
         "other_price": other_price,
@@ -83,11 +96,30 @@ def _table(asked: Asked) -> dict[str, Any]:
     }
 
 
+def _retired(asked: Asked) -> list[int]:
+    """Hubs that are not polled any more."""
+    store, spider = asked.desk.store, asked.spider
+    assert spider is not None
+    return asked.desk.remembered.answer(("retired", spider), lambda: retired_hubs(store, spider))
+
+
 def _line(
-    page: PageReport, link_rate: float, profit: float, decay: float, interval: float, other: float
+    page: PageReport,
+    hub: HubReport | None,
+    link_rate: float,
+    profit: float,
+    decay: float,
+    interval: float,
+    other: float,
 ) -> Line:
     return Line(
-        page=page, link_rate=link_rate, profit=profit, decay=decay, interval=interval, other_interval=other
+        page=page,
+        hub=hub,
+        link_rate=link_rate,
+        profit=profit,
+        decay=decay,
+        interval=interval,
+        other_interval=other,
     )
 
 

@@ -5,7 +5,10 @@ from dataclasses import dataclass, fields
 from sqlalchemy import RowMapping, select
 
 from scrapy_freshness.model import HubState, PageStatus
+from scrapy_freshness.storage.bulk import BulkSelect
 from scrapy_freshness.storage.hub_rows import hub_from
+from scrapy_freshness.storage.reading import number_of
+from scrapy_freshness.storage.rows import clean
 from scrapy_freshness.storage.schema import host, hub, page, spider
 from scrapy_freshness.storage.store import Store
 
@@ -63,6 +66,29 @@ def hub_report(store: Store, page_id: int) -> HubReport | None:
     with store.reading() as connection:
         row = connection.execute(_query.where(hub.c.page_id == page_id)).mappings().one_or_none()
     return None if row is None else _report(row)
+
+
+def hubs_with_ids(store: Store, page_ids: list[int]) -> dict[int, HubReport]:
+    """Those of some pages that are hubs, by page id."""
+    with store.reading() as connection:
+        rows = [_report(row._mapping) for row in _select_hubs(connection, page_ids)]
+    return {report.page_id: report for report in rows}
+
+
+def retired_hubs(store: Store, spider_name: str) -> list[int]:
+    """Page ids of a spider's hubs that have shown nothing new for long, those that brought most first."""
+    query = (
+        select(hub.c.page_id)
+        .join_from(hub, page, page.c.page_id == hub.c.page_id)
+        .where(hub.c.state == int(HubState.RETIRED))
+        .where(page.c.spider_id == number_of(spider, clean(spider_name)))
+        .order_by(hub.c.new_links.desc(), hub.c.page_id)
+    )
+    with store.reading() as connection:
+        return list(connection.scalars(query))
+
+
+_select_hubs = BulkSelect(_query, hub.c.page_id)
 
 
 def _report(row: RowMapping) -> HubReport:

@@ -87,19 +87,29 @@
         fetch(address).then(function (answer) { return answer.text(); }).then(function (text) {
           replace(part, text);
         });
+        var here = new URL(window.location.href);
+        here.searchParams.set(slider.name, slider.value);
+        window.history.replaceState(null, "", here);
       }, 120);
     });
   });
 
-  // Commands to copy.
+  // Commands to copy; where a page may not do so (http from another machine), the whole text is selected.
   document.addEventListener("click", function (event) {
     var button = event.target.closest("button[data-copy]");
     if (!button) { return; }
-    navigator.clipboard.writeText(button.dataset.copy).then(function () {
-      var text = button.textContent;
-      button.textContent = "Copied";
-      window.setTimeout(function () { button.textContent = text; }, 1500);
-    });
+    function tell(text) {
+      button.textContent = text;
+      window.setTimeout(function () { button.textContent = "Copy"; }, 1500);
+    }
+    function select() {
+      var shown = button.parentElement.querySelector("code");
+      shown.textContent = button.dataset.copy;
+      document.getSelection().selectAllChildren(shown);
+      tell("Selected");
+    }
+    if (!navigator.clipboard) { select(); return; }
+    navigator.clipboard.writeText(button.dataset.copy).then(function () { tell("Copied"); }, select);
   });
 
   // Questions before what cannot be undone.
