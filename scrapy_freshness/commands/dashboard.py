@@ -3,8 +3,8 @@ time, pages, hosts, sources of links and signals, other policies.
 
 They only read the database, also while a crawl runs, unless --allow-actions
 lets readers ask something of the crawl. Without --listen, only this machine
-can see them. Whoever is to see them from elsewhere, or to act, needs the token;
-it is made and printed if none is given.
+can see them. Whoever is to see them from elsewhere, also through a proxy, or to
+act, needs the token; it is made and printed if none is given.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help="a name by which it is reached through a proxy; may be given several times",
+        help="a name by which it is reached through a proxy, with the token; may be given several times",
     )
 
 
@@ -56,7 +56,8 @@ def run(context: Context, options: argparse.Namespace) -> None:
 
     host, port = _address(options.listen)
     token = options.token
-    if token == "" or (token is None and (options.allow_actions or not is_loopback(host))):
+    needs_token = options.allow_actions or options.allow_host or not is_loopback(host)
+    if token == "" or (token is None and needs_token):
         token = new_token()
     door = Door(host=host, token=token, other_hosts=options.allow_host)
 

@@ -1,5 +1,6 @@
 """`scrapy freshness dashboard` as a user starts it."""
 
+import argparse
 import http.client
 import os
 import re
@@ -12,7 +13,9 @@ import pytest
 from answering import Answer
 from small_web import SLOW
 
+from scrapy_freshness.commands import dashboard
 from scrapy_freshness.config import Config
+from scrapy_freshness.dashboard.security import is_loopback
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.model import Batch
 from scrapy_freshness.storage.store import Store
@@ -26,10 +29,27 @@ def test_an_address_that_makes_no_sense_is_refused(freshness: Callable[..., Answ
     assert "--listen must not be" in answer.err
 
 
-def test_it_is_served_until_it_is_interrupted(web_url: str) -> None:
-    command = [sys.executable, "-W", "error", "-m", "scrapy", "freshness", "dashboard", "--allow-actions"]
+def test_by_default_only_this_machine_can_reach_it() -> None:
+    parser = argparse.ArgumentParser()
+    dashboard.add_options(parser)
+
+    assert is_loopback(parser.parse_args([]).listen.rpartition(":")[0])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--listen", "127.0.0.1:0", "--allow-actions"),
+        ("--listen", "127.0.0.1:0", "--allow-host", "crawl.example"),
+        ("--listen", "0.0.0.0:0"),
+    ],
+)
+def test_it_is_served_until_it_is_interrupted_to_who_has_the_token(
+    web_url: str, options: tuple[str, ...]
+) -> None:
+    command = [sys.executable, "-W", "error", "-m", "scrapy", "freshness", "dashboard", *options]
     with subprocess.Popen(
-        [*command, "--listen", "127.0.0.1:0", "--database", web_url],
+        [*command, "--database", web_url],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -37,9 +57,12 @@ def test_it_is_served_until_it_is_interrupted(web_url: str) -> None:
     ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=([\w-]+)$", line.strip())
+        found = re.search(r"http://[\d.]+:(\d+)/\?token=([\w-]+)$", line.strip())
         assert found is not None, line
         connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
+        connection.request("GET", "/pages")
+        answer = connection.getresponse()
+        assert (answer.status, answer.read()) == (303, b"")
         connection.request("GET", "/", headers={"Authorization": f"Bearer {found[2]}"})
         answer = connection.getresponse()
         assert (answer.status, b"Latest visits" in answer.read()) == (200, True)
