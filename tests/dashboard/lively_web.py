@@ -11,6 +11,8 @@ from scrapy_freshness.model import (
     Batch,
     CrawlState,
     FreshnessRecord,
+    HubRecord,
+    HubState,
     Outcome,
     PageKind,
     PageRecord,
@@ -29,6 +31,8 @@ HOUR = 3600.0
 NOW = 1_800_000_030.0
 SPIDER = "news"
 BUDGET = 0.05
+#: A hub that is not polled any more.
+RETIRED = "https://wiki.example/items/2"
 #: What a browser could run, a template could take for markup, and a terminal could obey.
 HOSTILE = (
     'http://evil.example/"><script>window.hacked=1</script><img src=x onerror=window.hacked=1>{{7*7}}\x1b[2J'
@@ -128,9 +132,10 @@ def fill(database_url: str, *, hours: float = 24.0, hostile: bool = True) -> Non
             visit = planner.begin_visit(now, lambda host, at: at)
             if visit is not None:
                 planner.end_visit(visit, _report(web, visit.record, now, rng))
-                key = int(now // 60), "page"
+                kind = "hub" if visit.record.kind is PageKind.SOURCE else "page"
+                key = int(now // 60), kind
                 batch.fetches[key] = batch.fetches.get(key, 0) + 1
-                taken = visit.record.host, "page"
+                taken = visit.record.host, kind
                 batch.host_fetches[taken] = batch.host_fetches.get(taken, 0) + 1
             if tick % 3 == 0:
                 _signal(planner, web, batch, list(records.values()), rows, waiting, now, rng)
@@ -158,6 +163,8 @@ def fill(database_url: str, *, hours: float = 24.0, hostile: bool = True) -> Non
         batch.hosts.append(replace(hosts.record("blog.example"), blocked_until=NOW + 500, failures=3))
         batch.sources = _sources(planner, records, hub)
         batch.pages += [records[source.page_id] for source in batch.sources]
+        retired = next(page for page in records.values() if page.url == RETIRED)
+        batch.hubs = [hub_of(records[hub.page_id], HubState.ACTIVE, 31), hub_of(retired, HubState.RETIRED, 2)]
         batch.state = CrawlState(
             spider=SPIDER,
             policy=policy.name,
@@ -167,6 +174,19 @@ def fill(database_url: str, *, hours: float = 24.0, hostile: bool = True) -> Non
             price=planner.price,
         )
         store.save(SPIDER, batch)
+
+
+def hub_of(page: PageRecord, state: HubState, new_links: int) -> HubRecord:
+    """What is kept about a hub."""
+    return HubRecord(
+        page_id=page.page_id,
+        url=page.url,
+        found="link",
+        state=state,
+        polls=12,
+        new_links=new_links,
+        last_poll_at=page.last_visit_at,
+    )
 
 
 def hash_of(url: str) -> int:
@@ -248,20 +268,25 @@ def _sources(planner: Planner, records: dict[int, PageRecord], hub: PageRecord) 
         page = PageRecord(page_id=0, fingerprint=hash_of(url), url=url, host=url.split("/")[2], kind=kind)
         record = planner.discover(page, NOW - HOUR)
         records[record.page_id] = record
-        made.append(
-            SourceRecord(
-                page_id=record.page_id,
-                url=url,
-                kind=kind,
-                found="robots",
-                format="feed" if kind is PageKind.FEED else "sitemap",
-                verdict=verdict,
-                entries=entries,
-                polls=30,
-                new_pages=12,
-                signals=signals,
-                last_poll_at=NOW - 300,
-                last_yield=1.4,
-            )
-        )
+        made.append(source_of(record.page_id, url, kind, verdict, entries, signals))
     return made
+
+
+def source_of(
+    page_id: int, url: str, kind: PageKind, verdict: str, entries: int, signals: int
+) -> SourceRecord:
+    """What is kept about a sitemap or a feed."""
+    return SourceRecord(
+        page_id=page_id,
+        url=url,
+        kind=kind,
+        found="robots",
+        format="feed" if kind is PageKind.FEED else "sitemap",
+        verdict=verdict,
+        entries=entries,
+        polls=30,
+        new_pages=12,
+        signals=signals,
+        last_poll_at=NOW - 300,
+        last_yield=1.4,
+    )

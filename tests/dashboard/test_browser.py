@@ -1,12 +1,13 @@
 """What a reader sees and does, in a real browser; screenshots of every page are kept for looking at."""
 
+import multiprocessing
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from lively_web import HOSTILE, NOW, SPIDER
+from lively_web import HOSTILE, NOW, RETIRED, SPIDER
 from playwright.sync_api import Browser, Page, expect
 from reading import reading
 from serving import served
@@ -81,7 +82,7 @@ def test_pages_of_a_spider_that_has_found_nothing_say_what_to_do(browser: Browse
             "/": "scrapy crawl quotes",
             "/pages": "scrapy crawl quotes",
             "/hosts": "scrapy crawl quotes",
-            "/sources": 'meta={"freshness": "source"}',
+            "/sources": "FRESHNESS_HUBS = True",
             "/signals": "FRESHNESS_SIGNAL_SOURCES",
             "/policies": "visited twice",
         }.items():
@@ -95,7 +96,7 @@ def test_a_table_is_sorted_by_its_heads_and_filtered_by_its_fields(browser: Brow
         page.get_by_role("link", name="Visits").click()
         expect(page.locator("th[aria-sort=descending]")).to_contain_text("Visits")
         counts = [
-            int(text.split("\n")[0]) for text in page.locator("tbody td:nth-child(8)").all_inner_texts()
+            int(text.split("\n")[0]) for text in page.locator("tbody td:nth-child(10)").all_inner_texts()
         ]
         assert counts == sorted(counts, reverse=True)
         assert counts[0] > counts[-1]
@@ -128,6 +129,21 @@ def test_a_table_is_sorted_by_its_heads_and_filtered_by_its_fields(browser: Brow
         expect(page.get_by_role("alert")).to_contain_text("not a regular expression")
 
 
+def test_pages_are_sorted_by_host_and_kind_where_the_screen_is_wide(browser: Browser, lively: str) -> None:
+    with reading(browser, lively) as page:
+        page.goto(f"{lively}/pages")
+        for number, name in ((2, "Host"), (3, "Kind")):
+            page.get_by_role("columnheader", name=name).get_by_role("link").click()
+            expect(page.locator("th[aria-sort=ascending]")).to_contain_text(name)
+            cells = page.locator(f"tbody td:nth-child({number})")
+            assert cells.all_inner_texts() == sorted(cells.all_inner_texts())
+            page.get_by_role("columnheader", name=name).get_by_role("link").click()
+            expect(page.locator("th[aria-sort=descending]")).to_contain_text(name)
+            assert cells.first.inner_text() == {"Host": "wiki.example", "Kind": "feed"}[name]
+        page.set_viewport_size({"width": 1000, "height": 800})
+        expect(page.get_by_role("columnheader", name="Host")).to_be_hidden()
+
+
 def test_from_the_overview_to_why_a_page_waits(browser: Browser, lively: str) -> None:
     with reading(browser, lively) as page:
         worst = page.get_by_role("region", name="Hosts that waste most budget")
@@ -157,6 +173,62 @@ def test_hostile_addresses_are_shown_and_not_obeyed(browser: Browser, lively: st
         )
         expect(page.get_by_label("Address contains")).to_have_value('"><script>window.hacked=1</script>')
         assert HOSTILE.startswith("http://evil.example")
+
+
+#: Charts, by the page that they are on; those that are drawn have something in them.
+CHARTS = {
+    "/": (
+        "Expected freshness over time, beside that of visiting all pages in turn",
+        "Visits by what they found",
+        "Fetches by what they were for",
+        "Price of a visit over time",
+        "Pages by the time between their changes",
+        "Pages by the age of their copies",
+        "Expected freshness in the long run at other budgets",
+    ),
+    "/pages/25": (
+        "Visits and signals over time",
+        "Divergence from a copy over time",
+        "Life times of sampled fragments",
+        "Belief about the change rate",
+    ),
+    "/signals": (
+        "Precision and recall of signals",
+        "Reliability of signals",
+    ),
+}
+
+
+def has_marks(page: Page, title: str, marks: str = ".dot, .fill, .area, .line:not(.grid, .budget)") -> Any:
+    """Whether a chart has dots, bars, areas or lines that can be seen, beside its axes."""
+    return page.get_by_role("img", name=title, exact=True).evaluate(
+        """(chart, marks) => [...chart.querySelectorAll(marks)].some((each) => {
+            const box = each.getBBox(), style = getComputedStyle(each);
+            const colours = [style.fill, style.stroke].filter((each) => each !== "none");
+            return box.width + box.height > 1 && colours.length > 0;
+        })""",
+        marks,
+    )
+
+
+def test_charts_show_what_they_are_about(browser: Browser, lively: str) -> None:
+    with reading(browser, lively) as page:
+        for path, titles in CHARTS.items():
+            page.goto(lively + path)
+            for title in titles:
+                assert has_marks(page, title), title
+            if path == "/":
+                legend = (
+                    page.get_by_role("figure").filter(has_text="What the budget went to").get_by_role("list")
+                )
+                expect(legend).to_contain_text("discovery: polls of hubs")
+                expect(legend).not_to_contain_text("others")
+            if path == "/pages/25":
+                for marks in (".area", ".dot.c3", ".line.c1", ".line.c7"):  # utility, visits, fit, bounds
+                    assert has_marks(page, "Divergence from a copy over time", marks), marks
+                expect(page.get_by_role("region", name="The fitted curve")).to_contain_text(
+                    re.compile("churn|scroll")
+                )
 
 
 def test_the_overview_brings_itself_up_to_date(browser: Browser, lively_url: str) -> None:
@@ -210,10 +282,41 @@ def test_times_are_told_in_the_readers_zone(browser: Browser, lively: str) -> No
 def test_the_slider_tells_what_another_price_would_do(browser: Browser, lively: str) -> None:
     with reading(browser, lively) as page:
         page.goto(f"{lively}/sources")
-        polled = page.locator("tbody td:nth-child(7)").first
+        polled = page.locator("tbody td:nth-child(9)").first
         before = polled.inner_text()
         page.get_by_role("slider").fill("-6")
         expect(polled).not_to_have_text(before)
+        expect(page).to_have_url(re.compile(r"step=-6$"))
+        page.reload()
+        expect(page.get_by_role("slider")).to_have_value("-6")
+        expect(polled).not_to_have_text(before)
+
+
+def test_hubs_are_told_with_what_their_polls_brought_also_those_that_have_ended(
+    browser: Browser, lively: str
+) -> None:
+    with reading(browser, lively) as page:
+        page.goto(f"{lively}/sources")
+        expect(page.get_by_role("row", name="news.example/latest")).to_contain_text(
+            re.compile(r"active.*12\s*31 new links", re.DOTALL)
+        )
+        expect(page.get_by_role("row", name=RETIRED)).to_contain_text(
+            re.compile(r"retired.*12\s*2 new links", re.DOTALL)
+        )
+        expect(page.locator(".tiles")).to_contain_text("1 retired")
+
+
+def test_a_replay_can_be_stopped_and_may_die(browser: Browser, lively: str) -> None:
+    with reading(browser, lively) as page:
+        page.goto(f"{lively}/policies")
+        page.get_by_role("button", name="Replay").click()
+        page.get_by_role("button", name="Stop").click()
+        expect(page.get_by_role("alert")).to_have_text("The last replay has no result: It was stopped.")
+        page.get_by_role("button", name="Replay").click()
+        expect(page.get_by_role("button", name="Stop")).to_be_visible()
+        for process in multiprocessing.active_children():
+            process.kill()
+        expect(page.get_by_role("alert")).to_contain_text("has ended before its time")
 
 
 def test_other_policies_are_tried_in_the_background(browser: Browser, lively: str) -> None:
@@ -228,6 +331,7 @@ def test_other_policies_are_tried_in_the_background(browser: Browser, lively: st
         expect(page.get_by_role("img", name="Freshness over the budget, by policy")).to_be_visible(
             timeout=120_000
         )
+        assert has_marks(page, "Freshness over the budget, by policy")
         page.get_by_text("Numbers").click()
         expect(page.locator("tbody")).to_contain_text("uniform")
         page.screenshot(path=SCREENSHOTS / "policies-replayed.png", full_page=True)
