@@ -6,10 +6,12 @@ from dataclasses import replace
 from html import unescape
 from urllib.parse import urlencode
 
-from lively_web import NOW, SPIDER
+import pytest
+from lively_web import NOW, RETIRED, SPIDER
 from serving import served
 from test_doors import ask
 
+from scrapy_freshness.dashboard import sources
 from scrapy_freshness.insight.human import number
 from scrapy_freshness.model import Batch, Outcome, PageRecord, PageStatus, VisitRecord
 from scrapy_freshness.storage.page_reports import find_pages
@@ -187,6 +189,15 @@ def test_the_list_tells_how_old_its_order_is(lively_url: str) -> None:
     assert "as of" in first
     assert "in the order of" not in first
     assert "in the order of 6 s before" in later
+
+
+def test_sources_tell_how_many_are_left_out(lively_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "_MOST_RETIRED", 0)
+    with served(lively_url) as (address, _):
+        text = words(ask(address, "/sources")[2])
+
+    assert "1 source with fewer links left out" in text
+    assert RETIRED not in text
 
 
 def test_polled_sources_are_not_said_to_wait_for_a_comparison(lively_url: str) -> None:
