@@ -184,13 +184,15 @@ def _searchers(seen: dict[str, Any], now: float) -> str:
     if seen["gain"] is None:
         return f"{asked}; no change that they would notice yet"
     by = "" if seen["gain_share"] is None else f", by {share(seen['gain_share'])} of all that they find"
+    if not seen["n_touched"]:
+        return f"{asked}; the change found {relative(seen['noticed_at'], now)} touched none of their results"
     touched = count(seen["n_touched"], "term")
     return f"{asked}; the change found {relative(seen['noticed_at'], now)} touched {touched}{by}"
 
 
 def _touched(seen: dict[str, Any]) -> Table:
     """The terms whose results the page's last change moved."""
-    table = new_table("query", ">gain", ">of the change")
+    table = new_table("term", ">gain", ">of the change")
     for each in seen["touched"]:
         part = each["gain"] / seen["gain"] if seen["gain"] else 0.0
         table.add_row(safe(each["term"]), number(each["gain"]), share(part))

@@ -60,6 +60,7 @@ class _Unmeasured(NamedTuple):
     after: TermIds
     terms: PageTerms | None  #: if the quality of the page is wanted
     at: float
+    is_change: bool
 
 
 class Searchers:
@@ -107,12 +108,16 @@ class Searchers:
         self._version = loaded.query_version
         if len(loaded.queries.term_id):
             self._index = self._loaded_index(loaded.queries, loaded.maps)
+        if loaded.maps is not None:
+            # Each run may read too little for a fit: what all have visited since the last counts.
+            self._read_since_fit = int(np.count_nonzero(loaded.pages.last_visit_at > loaded.maps.fitted_at))
 
     def open(self) -> None:
         """The crawl begins."""
         self._tell()
         if self._index is not None and self._index.meter is None:
             self._refit(self._index.asked)
+        self._refit_if_due()
 
     def close(self) -> None:
         """The crawl ends: what is being fitted is not waited for."""
@@ -156,6 +161,7 @@ class Searchers:
                 # At the first visit, the second, the fourth, ...: needed only while little else is known.
                 terms=terms if record.visits & (record.visits + 1) == 0 else None,
                 at=report.at,
+                is_change=report.outcome is Outcome.CHANGED,
             )
         self._refit_if_due()
 
@@ -180,10 +186,11 @@ class Searchers:
         gains = np.bincount(parts.change, parts.gain, len(pages)).tolist()
         ids = index.asked.term_id.take(parts.term)
         touched = pack_touched([read.at for _, read in pages], parts.change, ids, parts.gain)
-        for (record, _), gain, noticed in zip(pages, gains, touched, strict=True):
+        for (record, read), gain, noticed in zip(pages, gains, touched, strict=True):
             note_gain(record, gain)
-            if gain > 0:
+            if gain > 0 or read.is_change:
                 record.touched = noticed
+            if gain > 0:
                 self._crawler.stats.inc_value("freshness/queries/changes_noticed")
 
     def _measure_qualities(self, pages: list[tuple[PageRecord, "_Unmeasured"]]) -> None:
@@ -268,7 +275,9 @@ class Searchers:
 
     def _loaded_index(self, queries: QueryTerms, kept: TermMaps | None) -> Index:
         asked = AskedTerms.of(queries)
-        if kept is None or kept.scoring != self._scoring.name or self._scoring.uses_links:
+        if kept is None or kept.scoring != self._scoring.name or kept.fitted_at < self._version[1]:
+            return Index(asked)
+        if self._scoring.uses_links:
             return Index(asked)  # in-links are not kept but counted
         maps = asked.maps_from(kept)
         results = maps.results.astype(int)

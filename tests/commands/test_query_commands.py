@@ -1,12 +1,15 @@
 """`scrapy freshness queries` and `search`: what is in the index, and what is not."""
 
+import re
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from answering import Answer
 from small_web import FAST, SLOW
 
 from scrapy_freshness.model import Batch
+from scrapy_freshness.search.touched import pack_touched, unpack_touched
 from scrapy_freshness.storage.store import Store
 
 
@@ -94,9 +97,17 @@ def test_neither_is_done_while_a_crawl_runs(freshness: Callable[..., Answer], we
         assert freshness("queries").exit_code == 0
 
 
-def test_show_tells_what_searchers_noticed(freshness: Callable[..., Answer]) -> None:
+def test_show_tells_what_searchers_noticed(freshness: Callable[..., Answer], web_url: str) -> None:
     told = freshness("show", SLOW).out
 
     assert "2 terms that they ask for; the change found 60 min ago touched 1 term" in told
-    assert "rain" in told
+    assert re.search(r"^term +gain +of the change\n─+\nrain ", told, re.MULTILINE)
     assert "1 term that they ask for; no change that they would notice yet" in freshness("show", FAST).out
+
+    with Store.open(web_url) as store:
+        (record,) = (each for each in store.load_records(range(1, 99)) if each.url == SLOW)
+        record.touched = pack_touched([unpack_touched(record.touched).at], *np.empty((3, 0), int))[0]
+        store.save("news", Batch(pages=[record]))
+    told = freshness("show", SLOW).out
+    assert "the change found 60 min ago touched none of their results" in " ".join(told.split())
+    assert "of the change" not in told

@@ -80,7 +80,9 @@ def test_searchers_decide_what_is_visited(
     touched = unpack_touched(known["asked"].touched)
     assert touched is not None
     assert touched.gain > 0 < touched.n_terms
-    assert known["unasked"].touched == b""
+    unnoticed = unpack_touched(known["unasked"].touched)
+    assert unnoticed is not None
+    assert unnoticed.gain == unnoticed.n_terms == 0
     shown = told(url, capsys, "show", site.url("/asked"))["pages"][0]["searchers"]
     assert {each["term"] for each in shown["touched"]} == {"rain", "tokyo"}
     assert 0 < shown["gain_share"] < 1
