@@ -15,6 +15,7 @@ from scrapy_freshness.crawl.journal import Loaded
 from scrapy_freshness.imports.estimates import refresh_estimates
 from scrapy_freshness.planning.importances import Importances
 from scrapy_freshness.planning.planner import Planner
+from scrapy_freshness.planning.table import rows_of
 from scrapy_freshness.storage.database import Database
 from scrapy_freshness.storage.importance_rows import ImportanceRule
 from scrapy_freshness.storage.store import Store
@@ -142,16 +143,3 @@ class Lessons:
         # An earlier run may have had another setting.
         has_looked_back, self._has_looked_back = self._has_looked_back, True
         return not has_looked_back and store.has_estimates()
-
-
-def rows_of(page_ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Rows of pages in a table; -1 of those that it does not have.
-
-    >>> rows_of(np.array([5, 9, 7]), np.array([7, 8, 5])).tolist()
-    [2, -1, 0]
-    """
-    if not len(page_ids):
-        return np.full(len(wanted), -1)
-    order = np.argsort(page_ids, kind="stable")
-    place = order[np.minimum(np.searchsorted(page_ids, wanted, sorter=order), len(page_ids) - 1)]
-    return np.where(page_ids[place] == wanted, place, -1)

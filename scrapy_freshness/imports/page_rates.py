@@ -9,6 +9,7 @@ from scrapy_freshness.estimation.click_rates import PESSIMISM, Coverage, Rates, 
 from scrapy_freshness.estimation.click_sums import WEEK_SECONDS
 from scrapy_freshness.planning.importances import Importances
 from scrapy_freshness.planning.learning import group_name
+from scrapy_freshness.planning.table import rows_of
 from scrapy_freshness.storage import estimate_rows
 from scrapy_freshness.storage.estimate_rows import PageClicks
 from scrapy_freshness.storage.importance_rows import (
@@ -30,6 +31,7 @@ _AT_ONCE = 10_000
 #: An importance is written only if it is another by more than this share.
 _NEARLY = 0.01
 _RATE = struct.Struct("<d")
+_BY_BEGINNING = np.dtype([("page_id", np.int64), ("importance", np.float64)])
 
 
 def rates_of(pages: PageClicks, covered: dict[int, Coverage]) -> Rates | None:
@@ -91,14 +93,10 @@ def write_changed(
     """Write importances that are others now; what was *given* to beginnings of addresses counts more."""
     values, origins = importances.copy(), np.full(len(importances), origin)
     if given is not None:
-        order = np.argsort(pages.page_id)
-        with store.reading() as connection:
-            for rows in estimate_rows.urls_of(connection, spider):
-                by_rule = [(page_id, given.by_beginning(url)) for page_id, url in rows]
-                found = [(page_id, value) for page_id, value in by_rule if value is not None]
-                ids = np.array([page_id for page_id, _ in found], np.int64)
-                place = order[np.searchsorted(pages.page_id, ids, sorter=order)]
-                values[place], origins[place] = [value for _, value in found], BY_RULE
+        found = _given_by_beginnings(store, spider, given)
+        rows = rows_of(pages.page_id, found["page_id"])
+        is_loaded = rows >= 0  # a crawl may have found more since
+        values[rows[is_loaded]], origins[rows[is_loaded]] = found["importance"][is_loaded], BY_RULE
     differs = np.abs(values - pages.importance) > _NEARLY * pages.importance
     is_from_elsewhere = (origins != pages.importance_from) & (
         (origins != EQUAL) | (pages.importance_from != ASSUMED)
@@ -112,6 +110,16 @@ def write_changed(
         with store.writing() as connection:
             write_importances(connection, zip(*(column.tolist() for column in columns), strict=True))
     return len(changed)
+
+
+def _given_by_beginnings(store: Store, spider: str, given: Importances) -> NDArray[np.void]:
+    """Pages whose addresses begin as importances were given for."""
+    found = [np.empty(0, _BY_BEGINNING)]
+    with store.reading() as connection:
+        for rows in estimate_rows.urls_of(connection, spider):
+            values = ((page_id, given.by_beginning(url)) for page_id, url in rows)
+            found.append(np.array([each for each in values if each[1] is not None], _BY_BEGINNING))
+    return np.concatenate(found)
 
 
 def importance_groups(

@@ -10,7 +10,7 @@ from scrapy_freshness.model import PageStatus, SignalSource, are_polled
 from scrapy_freshness.planning.frontier import Frontier, Rows
 from scrapy_freshness.planning.learner import QuietVisit
 from scrapy_freshness.planning.stock import Stock
-from scrapy_freshness.planning.table import PageTable
+from scrapy_freshness.planning.table import PageTable, rows_of
 from scrapy_freshness.value.contract import FloatArray
 
 _LEFT = (int(PageStatus.GONE), int(PageStatus.MOVED))
@@ -148,13 +148,9 @@ class News:
         """Take over signals that an earlier run has heard and no visit has answered."""
         if not len(page_ids):
             return
-        known = self._table.page_id[: len(self._table)]
-        order = np.argsort(known, kind="stable")
-        places = np.minimum(np.searchsorted(known, page_ids, sorter=order), max(len(known) - 1, 0))
-        rows = order[places] if len(known) else np.empty(0, np.intp)
-        is_there = known[rows] == page_ids[: len(rows)]
+        rows = rows_of(self._table.page_id[: len(self._table)], page_ids)
         for source in SignalSource:
-            chosen = is_there & (sources[: len(rows)] == source)
+            chosen = (rows >= 0) & (sources == source)
             if chosen.any():
                 self.signal(rows[chosen], now, source)
 

@@ -412,3 +412,16 @@ def priority_factor(priority: NDArray[np.int32]) -> NDArray[np.float64]:
     """
     factor: NDArray[np.float64] = np.exp(np.clip(priority, -5000, 5000) / 100)
     return factor
+
+
+def rows_of(page_ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Rows of pages in a table; -1 of those that it does not have.
+
+    >>> rows_of(np.array([5, 9, 7]), np.array([7, 8, 5])).tolist()
+    [2, -1, 0]
+    """
+    if not len(page_ids):
+        return np.full(len(wanted), -1)
+    order = np.argsort(page_ids, kind="stable")
+    place = order[np.minimum(np.searchsorted(page_ids, wanted, sorter=order), len(page_ids) - 1)]
+    return np.where(page_ids[place] == wanted, place, -1)

@@ -11,6 +11,7 @@ from test_click_sums import import_clicks
 
 from scrapy_freshness.estimation.change_rate import PriorPoints
 from scrapy_freshness.imports.estimates import refresh_estimates
+from scrapy_freshness.imports.page_rates import importances_of, write_changed
 from scrapy_freshness.model import Batch, PageKind
 from scrapy_freshness.planning.importances import Importances
 from scrapy_freshness.planning.learners import ESTIMATORS
@@ -66,6 +67,20 @@ def test_what_was_given_counts_more_than_clicks(store: Store, tmp_path: Path) ->
 
     assert [found[number] for number in (1, 2, 3, 7)] == [2.0, 9.0, 3.0, 8.0]
     assert found[4] < 1.0
+
+
+def test_pages_that_a_crawl_finds_meanwhile_are_estimated_the_next_time(sqlite_store: Store) -> None:
+    fill(sqlite_store)
+    given = Importances()
+    given.be_told({}, [("https://a.example/", 2.0)], {})
+    with sqlite_store.reading() as connection:
+        pages = load_page_clicks(connection, "news")
+    meanwhile = [page(number, f"https://a.example/{number}") for number in (0, 7)]
+    sqlite_store.save("news", Batch(pages=meanwhile))
+    estimated = importances_of(pages, None, "clicks")
+
+    assert write_changed(sqlite_store, "news", pages, *estimated, given) == 3
+    assert importances(sqlite_store) == {0: 1.0, 1: 2.0, 2: 2.0, 3: 2.0, 4: 1.0, 7: 1.0}
 
 
 def test_clicks_that_waited_are_given_to_the_page_when_it_is_found(
