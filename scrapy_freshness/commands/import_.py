@@ -110,6 +110,7 @@ def _described(imported: Imported) -> dict[str, Any]:
         "lines": imported.lines,
         "bad_lines": imported.bad.total(),
         "bad": dict(imported.bad),
+        "doubts": dict(imported.doubts),
         "shown": [{"line": line, "reason": reason, "text": text} for line, reason, text in imported.shown],
     }
 
@@ -128,3 +129,5 @@ def _print(context: Context, imported: Imported) -> None:
         context.say(f"{count(n_bad, 'line')} could not be used: {reasons}.", style="yellow")
         for line, reason, text in imported.shown:
             context.say(f"  line {line:,}: {reason}: {safe(text)}", style="dim")
+    for doubt, n in imported.doubts.most_common():
+        context.say(f"{count(n, 'line')} with {doubt}.", style="yellow")

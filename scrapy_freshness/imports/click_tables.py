@@ -17,7 +17,9 @@ from scrapy_freshness.imports.tables import Csv, Field, JsonLines
 _PLAIN = (
     Field("url", ("page", "address", "uri", "location")),
     Field("time", ("timestamp", "datetime", "date", "at", "when", "ts", "day")),
-    Field("count", ("clicks", "hits", "views", "pageviews", "n", "requests"), is_needed=False),
+    Field(
+        "count", ("clicks", "hits", "views", "pageviews", "n", "requests"), is_needed=False, is_number=True
+    ),
 )
 _MATOMO = (
     Field("metadata_url", ("metadata: url",)),

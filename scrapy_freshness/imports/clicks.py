@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.imports.numerals import TOO_LARGE, number_of
+from scrapy_freshness.imports.numerals import DOUBTFUL_COUNT, TOO_LARGE, is_doubtful, number_of
 from scrapy_freshness.signals.addresses import read_address
 from scrapy_freshness.signals.contract import Moment
 from scrapy_freshness.signals.dates import read_date
@@ -51,8 +51,8 @@ class ClickRows:
         self._urls: dict[str, int] = {}
         self._rows: list[tuple[int, float, float, float]] = []
 
-    def add(self, row: Sequence[str]) -> None:
-        """Take a row; `ValueError` says why not."""
+    def add(self, row: Sequence[str]) -> str | None:
+        """Take a row; `ValueError` says why not. Returns what is doubtful."""
         url, time, count = row
         span = self._span(time)
         clicks = clicks_of(count)
@@ -62,6 +62,7 @@ class ClickRows:
         if clicks:
             number = self._urls.setdefault(address.url, len(self._urls))
             self._rows.append((number, span.at, span.seconds, clicks))
+        return DOUBTFUL_COUNT if is_doubtful(count) else None
 
     def batch(self) -> ClickBatch:
         """All that the rows say."""

@@ -5,6 +5,7 @@ of the same type, which its sink takes. To add a format: a module with a `Format
 the kind.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -30,6 +31,7 @@ class Parsed(Generic[B]):
     batch: B
     lines: int  #: all, with the bad and the empty
     bad: list[BadLine] = field(default_factory=list)
+    doubts: Counter[str] = field(default_factory=Counter)  #: lines that may mean something else, by why
 
 
 class Parser(Protocol[B]):
@@ -59,7 +61,10 @@ class Format(Protocol[B]):
         ...
 
     def parser(self, head: bytes) -> Parser[B] | None:
-        """A parser for a file with this beginning; None if it does not look like this format."""
+        """A parser for a file with this beginning; None if it does not look like this format.
+
+        `ValueError` says what it is instead, if that could be taken for this format.
+        """
         ...
 
 

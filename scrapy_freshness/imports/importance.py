@@ -10,7 +10,7 @@ from scrapy_freshness.signals.addresses import read_address
 
 FIELDS = (
     Field("url", ("page", "address", "loc", "pattern", "prefix")),
-    Field("importance", ("weight", "value", "score", "priority", "rate")),
+    Field("importance", ("weight", "value", "score", "priority", "rate"), is_number=True),
 )
 
 

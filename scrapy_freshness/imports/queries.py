@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from scrapy_freshness.content.terms import query_terms
-from scrapy_freshness.imports.contract import Format, Parsed
-from scrapy_freshness.imports.numerals import TOO_LARGE, number_of
+from scrapy_freshness.imports.access_log import AccessLog
+from scrapy_freshness.imports.contract import Format, Parsed, numbered
+from scrapy_freshness.imports.numerals import DOUBTFUL_COUNT, TOO_LARGE, is_doubtful, number_of
 from scrapy_freshness.imports.tables import Csv, Field, JsonLines, cells, parsed_lines
 
-#: The names of columns in exports of search consoles (several languages) and of site search (Matomo, ...).
+#: The names of columns in exports of search consoles (several languages) and of site search (Matomo, Google
+#: Analytics, ...).
 #: Where a table tells impressions and clicks, a query was asked as often as it was answered.
 FIELDS = (
     Field(
@@ -31,15 +33,19 @@ FIELDS = (
         "count",
         (
             *("frequency", "impressions", "searches", "search count", "nb_searches", "nb_hits", "nb_visits"),
-            *("hits", "visits", "views", "total", "n", "times", "impressionen", "impresiones", "impressões"),
-            *("impressioni", "clicks", "klicks", "clics", "cliques", "clic"),
+            *("total unique searches", "event count", "event_count", "eventcount", "hits", "visits", "views"),
+            *("total", "n", "times", "impressionen", "impresiones", "impressões", "impressioni"),
+            *("clicks", "klicks", "clics", "cliques", "clic"),
         ),
         is_needed=False,
+        is_number=True,
     ),
 )
 
 #: As `sort | uniq -c` writes.
 _COUNTED = re.compile(r"\s+(\d+)\s(.*)")
+#: A query may begin with a bracket, too.
+_JSON_ARRAY = re.compile(rb"\s*\[\s*[\[{\"]")
 
 
 class Asked(NamedTuple):
@@ -56,8 +62,8 @@ class QueryRows:
         self._queries = 0.0
         self._frequency: dict[str, float] = {}
 
-    def add(self, row: Sequence[str]) -> None:
-        """Take a query and its count; `ValueError` says why not."""
+    def add(self, row: Sequence[str]) -> str | None:
+        """Take a query and its count; `ValueError` says why not. Returns what is doubtful."""
         query, number = row
         count = count_of(number)
         terms = query_terms(query)
@@ -66,6 +72,7 @@ class QueryRows:
         self._queries += count
         for term in terms:
             self._frequency[term] = self._frequency.get(term, 0.0) + count
+        return DOUBTFUL_COUNT if is_doubtful(number) else None
 
     def batch(self) -> Asked:
         """All that the rows say."""
@@ -80,7 +87,12 @@ class Lines:
     header_lines = 0
 
     def parser(self, head: bytes) -> "Lines | None":
-        """Any text will do."""
+        """Any text will do, unless it would be taken apart into what nobody asks for."""
+        _, first = next(numbered(head), (0, b""))
+        if AccessLog(now=0.0).parser(first) is not None:
+            raise ValueError("is an access log: take the queries out of it first, one a line")
+        if _JSON_ARRAY.match(head):
+            raise ValueError("is a JSON array: write it as JSON Lines, one object a line (`jq -c '.[]'`)")
         return None if b"\0" in head else self
 
     def parse(self, block: bytes) -> Parsed[Asked]:

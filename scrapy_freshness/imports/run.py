@@ -35,6 +35,7 @@ class Imported:
     lines: int = 0  #: read this time
     bad: Counter[str] = field(default_factory=Counter)  #: among them, by reason
     shown: list[tuple[int, str, str]] = field(default_factory=list)  #: line number, reason, text of the first
+    doubts: Counter[str] = field(default_factory=Counter)  #: lines that may mean something else, by why
 
 
 def import_file(
@@ -74,7 +75,10 @@ def _chosen(stream: LineStream, formats: Sequence[Format[B]]) -> tuple[Format[B]
     if not stream.start:
         raise InputError(f"{stream.name} is empty")
     for format_ in formats:
-        parser = format_.parser(stream.start)
+        try:
+            parser = format_.parser(stream.start)
+        except ValueError as error:
+            raise InputError(f"{stream.name} {error}") from None
         if parser is not None:
             return format_, parser
     names = ", ".join(format_.name for format_ in formats)
@@ -130,6 +134,7 @@ class _Run(Generic[B]):
         for bad in parsed.bad:
             self._note_bad(bad.line, bad.reason, bad.text)
         self._sink.add(parsed.batch)
+        self.done.doubts.update(parsed.doubts)
         self.done.lines += parsed.lines
         self.done.progress.lines += parsed.lines
 

@@ -7,6 +7,7 @@ record is a line: a quoted field with a line end in it is not understood.
 import csv
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -24,6 +25,7 @@ class Field(NamedTuple):
     name: str
     aliases: tuple[str, ...] = ()  #: lower case
     is_needed: bool = True
+    is_number: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -33,8 +35,11 @@ class Field(NamedTuple):
 class RowSink(Protocol[B_co]):
     """Takes the rows of one block."""
 
-    def add(self, row: Sequence[str]) -> None:
-        """Take a row, in the order of the fields, empty where there is nothing; `ValueError` says why not."""
+    def add(self, row: Sequence[str]) -> str | None:
+        """Take a row, in the order of the fields, empty where there is nothing; `ValueError` says why not.
+
+        Returns why the row may mean something else, if it may.
+        """
         ...
 
     def batch(self) -> B_co:
@@ -45,7 +50,8 @@ class RowSink(Protocol[B_co]):
 class Csv(Generic[B]):
     """Comma-separated values, or separated by semicolons, tabs or bars.
 
-    Columns are found by their names in the first line. Without a header, they are in the order of the fields.
+    Columns are found by their names in the first line; comments that begin with ``#`` may precede it. Without a
+    header, they are in the order of the fields.
     """
 
     name = "csv"
@@ -60,7 +66,8 @@ class Csv(Generic[B]):
 
     def parser(self, head: bytes) -> "_CsvParser[B] | None":
         """By the first line: a header with the fields that are needed, or a row that can be used."""
-        first = next((line for _, line in numbered(head)), b"")
+        lines = ((index, line) for index, line in numbered(head) if not line.startswith(b"#"))
+        n_before, first = next(lines, (0, b""))
         text = decoded(first)
         for delimiter in sorted(_DELIMITERS, key=text.count, reverse=True):
             names = [name.strip().lower() for name in cells(text, delimiter)]
@@ -70,11 +77,11 @@ class Csv(Generic[B]):
                 for place, field in zip(places, self._fields, strict=True)
                 if field.is_needed
             ):
-                header_lines = head.splitlines().index(first) + 1
-                return _CsvParser(delimiter, places, self._new_sink, header_lines)
-        return None if self._needs_header else self._without_header(text)
+                doubt = _doubt_of(self._fields, names)
+                return _CsvParser(delimiter, places, self._new_sink, n_before + 1, doubt)
+        return None if self._needs_header else self._without_header(text, n_before)
 
-    def _without_header(self, text: str) -> "_CsvParser[B] | None":
+    def _without_header(self, text: str, n_before: int) -> "_CsvParser[B] | None":
         for delimiter in sorted(_DELIMITERS, key=text.count, reverse=True):
             row = cells(text, delimiter)
             places: list[int | None] = [
@@ -84,23 +91,30 @@ class Csv(Generic[B]):
                 self._new_sink().add(_at(row, places))
             except ValueError:
                 continue
-            return _CsvParser(delimiter, list(range(len(self._fields))), self._new_sink, 0)
+            return _CsvParser(delimiter, list(range(len(self._fields))), self._new_sink, n_before)
         return None
 
 
 class _CsvParser(Generic[B]):
     def __init__(
-        self, delimiter: str, places: list[int | None], new_sink: Callable[[], RowSink[B]], header_lines: int
+        self,
+        delimiter: str,
+        places: list[int | None],
+        new_sink: Callable[[], RowSink[B]],
+        header_lines: int,
+        doubt: str = "",
     ) -> None:
         self._delimiter = delimiter
         self._places = places
         self._new_sink = new_sink
+        self._doubt = doubt
         self.header_lines = header_lines
 
     def parse(self, block: bytes) -> Parsed[B]:
-        return parsed_lines(
-            block, self._new_sink(), lambda text: _at(cells(text, self._delimiter), self._places)
-        )
+        return parsed_lines(block, self._new_sink(), self._row, self._doubt)
+
+    def _row(self, text: str) -> list[str]:
+        return _at(cells(text, self._delimiter), self._places)
 
 
 class JsonLines(Generic[B]):
@@ -108,46 +122,58 @@ class JsonLines(Generic[B]):
 
     name = "jsonl"
     is_log = False
-    header_lines = 0
 
     def __init__(self, fields: Sequence[Field], new_sink: Callable[[], RowSink[B]]) -> None:
         self._fields = fields
         self._new_sink = new_sink
 
-    def parser(self, head: bytes) -> "JsonLines[B] | None":
+    def parser(self, head: bytes) -> "_JsonParser[B] | None":
         """By the first character."""
-        return self if head.lstrip()[:1] == b"{" else None
+        if head.lstrip()[:1] != b"{":
+            return None
+        _, first = next(numbered(head))
+        try:
+            doubt = _doubt_of(self._fields, list(_values(decoded(first))))
+        except ValueError:
+            doubt = ""
+        return _JsonParser(self._fields, self._new_sink, doubt)
+
+
+class _JsonParser(Generic[B]):
+    header_lines = 0
+
+    def __init__(self, fields: Sequence[Field], new_sink: Callable[[], RowSink[B]], doubt: str) -> None:
+        self._fields = fields
+        self._new_sink = new_sink
+        self._doubt = doubt
 
     def parse(self, block: bytes) -> Parsed[B]:
-        """Read the lines."""
-        return parsed_lines(block, self._new_sink(), self._row)
+        return parsed_lines(block, self._new_sink(), self._row, self._doubt)
 
     def _row(self, text: str) -> list[str]:
-        try:
-            found = json.loads(text)
-        except RecursionError:
-            raise ValueError("not JSON") from None
-        except ValueError:
-            raise ValueError("not JSON") from None
-        if not isinstance(found, dict):
-            raise ValueError("not a JSON object")
-        keys = {str(key).lower(): value for key, value in found.items()}
-        return [
-            next((_cell(keys[name]) for name in field.names if name in keys), "") for field in self._fields
-        ]
+        values = _values(text)
+        row = []
+        for field in self._fields:
+            value = next((values[name] for name in field.names if name in values), None)
+            row.append(_numeral(value) if field.is_number else _text(value))
+        return row
 
 
-def parsed_lines(block: bytes, sink: RowSink[B], row_of: Callable[[str], Sequence[str]]) -> Parsed[B]:
-    """Read a block line by line."""
-    bad = []
+def parsed_lines(
+    block: bytes, sink: RowSink[B], row_of: Callable[[str], Sequence[str]], doubt: str = ""
+) -> Parsed[B]:
+    """Read a block line by line; *doubt* says why all of them may mean something else."""
+    bad, doubts = [], Counter[str]()
     for index, line in numbered(block):
         try:
             if b"\0" in line:
                 raise ValueError("has NUL bytes")
-            sink.add(row_of(decoded(line)))
+            own_doubt = sink.add(row_of(decoded(line)))
         except ValueError as error:
             bad.append(BadLine(index, str(error), line))
-    return Parsed(sink.batch(), count_lines(block), bad)
+        else:
+            doubts.update(filter(None, (own_doubt, doubt)))
+    return Parsed(sink.batch(), count_lines(block), bad, doubts)
 
 
 def count_lines(block: bytes) -> int:
@@ -198,12 +224,42 @@ def _at(row: Sequence[str], places: Sequence[int | None]) -> list[str]:
     return [row[place].strip() if place is not None and place < n_cells else "" for place in places]
 
 
-def _cell(value: Any) -> str:
-    """A value of JSON as text; a point there always begins a fraction, which a fourth decimal makes sure of.
+def _doubt_of(fields: Sequence[Field], names: Sequence[str]) -> str:
+    """Why rows may mean something else: how often may be told in a column that is not known.
 
-    >>> _cell(1.234), _cell(1e-07), _cell(12), _cell(None)
-    ('1.2340', '1e-07', '12', '')
+    >>> _doubt_of([Field("query"), Field("count", is_needed=False, is_number=True)], ["query", "volume"])
+    'no count that is known, so that each counts once (columns read: query)'
+    """
+    places = [_place(field, names) for field in fields]
+    read = sorted({place for place in places if place is not None})
+    for field, place in zip(fields, places, strict=True):
+        if field.is_number and not field.is_needed and place is None and len(read) < len(names):
+            known = ", ".join(names[each] for each in read)
+            return f"no {field.name} that is known, so that each counts once (columns read: {known})"
+    return ""
+
+
+def _values(text: str) -> dict[str, Any]:
+    """What a line of JSON says, by keys in lower case."""
+    try:
+        found = json.loads(text)
+    except (RecursionError, ValueError):
+        raise ValueError("not JSON") from None
+    if not isinstance(found, dict):
+        raise ValueError("not a JSON object")
+    return {str(key).lower(): value for key, value in found.items()}
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _numeral(value: Any) -> str:
+    """A number of JSON as text; a point there always begins a fraction, which a fourth decimal makes sure of.
+
+    >>> _numeral(1.234), _numeral(1e-07), _numeral(12), _numeral("1.234"), _numeral(None)
+    ('1.2340', '1e-07', '12', '1.234', '')
     """
     if isinstance(value, float) and math.isfinite(value) and "e" not in repr(value):
         return f"{value!r}0"
-    return "" if value is None else str(value)
+    return _text(value)

@@ -77,10 +77,13 @@ def test_clicks_are_told_and_believed(freshness: Callable[..., Answer], web_url:
     csv.write_text("http://a.example/*,2\n")
     given = freshness("import", "importance", str(csv), "--json").json
     assert (given["others"], importances(web_url)[FAST]) == (6, 2.0)
-    words = tmp_path / "queries.txt"
-    words.write_text("fresh news\n")
+    words = tmp_path / "queries.csv"
+    words.write_text("query,clicks of all\nfresh news,3\n")
+    assert "1 line with no count that is known" in freshness("import", "queries", str(words)).out
+    words.write_text("query,count\nfresh news,3.125\n")
     asked = freshness("import", "queries", str(words), "--json").json
     found = set().union(*map(paths, (answer.json, given, asked)))
+    assert asked["files"][0]["doubts"] == {"a count such as 1.234 or 1,234, read as 1234": 1}
     assert {path for path in found if not ancestors(path) & documented("import")} == set()
     assert documented("import") - set().union(*map(ancestors, found)) == set()
 

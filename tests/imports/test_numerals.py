@@ -2,9 +2,10 @@
 
 import pytest
 
-from scrapy_freshness.imports.clicks import clicks_of
+from scrapy_freshness.imports.clicks import ClickRows, clicks_of
 from scrapy_freshness.imports.importance import formats, importance_of
-from scrapy_freshness.imports.queries import count_of
+from scrapy_freshness.imports.numerals import DOUBTFUL_COUNT
+from scrapy_freshness.imports.queries import QueryRows, count_of
 
 
 @pytest.mark.parametrize(
@@ -32,8 +33,16 @@ def test_all_imports_read_a_number_alike(text: str, meant: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["1,200", "1.200"])
-def test_counts_have_no_thousandths(text: str) -> None:
+def test_counts_are_taken_to_have_no_thousandths_and_that_is_told(text: str) -> None:
     assert [clicks_of(text), count_of(text)] == [1200, 1200]
+    assert QueryRows().add(["shoes", text]) == DOUBTFUL_COUNT
+    assert ClickRows(2e9).add(["http://a.example/", "2026-11-17", text]) == DOUBTFUL_COUNT
+
+
+@pytest.mark.parametrize("text", ["", "1200", "3.14", "0.125", "1.2345", "1,234,567", "1 200", "1.200,5"])
+def test_of_other_counts_nothing_is_told(text: str) -> None:
+    assert QueryRows().add(["shoes", text]) is None
+    assert ClickRows(2e9).add(["http://a.example/", "2026-11-17", text]) is None
 
 
 def test_an_importance_may_have_thousandths_behind_a_point_as_programs_write_them() -> None:

@@ -1,11 +1,13 @@
 """Queries as people and tools write them, and as nobody should."""
 
 import gzip
+import re
 from pathlib import Path
 
 import pytest
 
 from scrapy_freshness.clock import ManualClock
+from scrapy_freshness.errors import InputError
 from scrapy_freshness.imports.queries import count_of, formats
 from scrapy_freshness.imports.query_sink import QuerySink
 from scrapy_freshness.imports.run import Imported, import_file
@@ -32,7 +34,17 @@ def imported(store: Store, path: Path) -> tuple[dict[str, float], Imported]:
         ("Häufigste Suchanfragen;Klicks;Impressionen\nschuhe;3;40\n", "csv", {"schuhe": 40}),
         # Matomo, site search.
         ("label,nb_visits,nb_hits\nshoes,3,7\n", "csv", {"shoes": 7}),
+        # Google Analytics, before and after 2023.
+        ('Search Term,Total Unique Searches\nshoes,"1,234"\n', "csv", {"shoes": 1234}),
+        ("# ----\n# Site search\n# ----\n\nSearch term,Event count\nshoes,7\n", "csv", {"shoes": 7}),
         ('{"query": "shoes", "count": 4}\n{"keyword": "red", "hits": 2}\n', "jsonl", {"red": 2, "shoes": 4}),
+        (
+            '{"searchTerm": "shoes", "event_count": 4}\n{"query": 3.14}\n',
+            "jsonl",
+            {"shoes": 4, "3": 1, "14": 1},
+        ),
+        # What begins like something else is a query all the same.
+        ("#shoes\n[red shoes]\n", "lines", {"red": 1, "shoes": 2}),
     ],
 )
 def test_logs_are_understood(
@@ -46,6 +58,29 @@ def test_logs_are_understood(
     assert found == terms
     assert done.progress.format == format_
     assert not done.bad
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (
+            '203.0.113.9 - - [17/Nov/2026:04:05:06 +0000] "GET /?q=shoes HTTP/1.1" 200 5 "-" "Mozilla/5.0"\n',
+            "log is an access log: take the queries out of it first, one a line",
+        ),
+        ('[{"query": "shoes", "count": 4}]\n', "log is a JSON array: write it as JSON Lines"),
+        ('\n[\n  "shoes"\n]\n', "log is a JSON array: write it as JSON Lines"),
+    ],
+)
+def test_what_is_no_log_of_queries_is_refused(
+    sqlite_url: str, tmp_path: Path, content: str, words: str
+) -> None:
+    path = tmp_path / "log"
+    path.write_text(content)
+    with Store.open(sqlite_url) as store:
+        with pytest.raises(InputError, match=re.escape(words)):
+            imported(store, path)
+
+        assert not store.load_queries().terms
 
 
 def test_a_log_counts_once_and_goes_on_where_it_ended(database_url: str, tmp_path: Path) -> None:
