@@ -50,8 +50,8 @@ class RowSink(Protocol[B_co]):
 class Csv(Generic[B]):
     """Comma-separated values, or separated by semicolons, tabs or bars.
 
-    Columns are found by their names in the first line; comments that begin with ``#`` may precede it. Without a
-    header, they are in the order of the fields.
+    Columns are found by their names in the first line; comments that begin with ``#`` may come before it.
+    Without a header, they are in the order of the fields.
     """
 
     name = "csv"

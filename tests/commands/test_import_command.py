@@ -1,6 +1,7 @@
 """`scrapy freshness import`: files in, pages changed, the rest told."""
 
 import gzip
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,6 +57,46 @@ def test_importances_reach_pages_while_a_crawl_runs(
     }
     assert [each["line"] for each in answer.json["files"][0]["shown"]] == [5, 6]
     assert (found[SLOW], found[FAST], found[NEW]) == (7.5, 2.0, 1.0)
+
+
+def test_importances_that_were_imported_last_count(
+    freshness: Callable[..., Answer], web_url: str, tmp_path: Path
+) -> None:
+    both, other = tmp_path / "both.csv", tmp_path / "other.csv"
+    both.write_text(f"url,importance\n{FAST},5\n{SLOW},6\n")
+    other.write_text(f"url,importance\n{FAST},7\n")
+
+    def found_after(*files: Path) -> tuple[float, float]:
+        assert freshness("import", "importance", *map(str, files)).exit_code == 0
+        found = importances(web_url)
+        return found[FAST], found[SLOW]
+
+    assert found_after(both) == found_after(both) == (5.0, 6.0)
+    assert found_after(other) == (7.0, 6.0)
+    assert found_after(both) == (5.0, 6.0)
+    assert found_after(both, other) == (7.0, 6.0)
+
+
+def test_importances_that_were_cut_off_are_gone_on_with(
+    freshness: Callable[..., Answer], web_url: str, tmp_path: Path
+) -> None:
+    rng = random.Random(1)
+    others = "".join(f"http://a.example/{rng.random()},2\n" for _ in range(3000))
+    whole = gzip.compress(f"url,importance\n{FAST},5\n{others}{SLOW},6\n".encode())
+    file = tmp_path / "importance.csv.gz"
+    arguments = ("import", "importance", str(file), "--json")
+    file.write_bytes(whole[: len(whole) // 2])
+    assert freshness(*arguments).exit_code == 2
+    assert importances(web_url)[FAST] == 5.0
+
+    file.write_bytes(whole)
+    rest, again = freshness(*arguments).json, freshness(*arguments).json
+    (rest_of_it,), (all_of_it,) = rest["files"], again["files"]
+
+    assert importances(web_url)[SLOW] == 6.0
+    assert rest_of_it["known_bytes"] > 0 == all_of_it["known_bytes"]
+    assert 0 < rest_of_it["lines"] < all_of_it["lines"] == 3002
+    assert (rest["pages"], again["pages"]) == (1, 2)
 
 
 def test_clicks_are_told_and_believed(freshness: Callable[..., Answer], web_url: str, tmp_path: Path) -> None:
