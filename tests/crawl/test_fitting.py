@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from scrapy_freshness.commands.answers import search
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.configured import scoring_of
 from scrapy_freshness.crawl.fitting import Fit, fit
@@ -11,17 +13,27 @@ from scrapy_freshness.model import Batch, PageRecord
 from scrapy_freshness.search.asked import AskedTerms
 from scrapy_freshness.search.index import SearchIndex
 from scrapy_freshness.search.links import pack_links
-from scrapy_freshness.search.scoring import SCORINGS, TfIdf
+from scrapy_freshness.search.scoring import SCORINGS, FloatArray, Scoring, TfIdf
 from scrapy_freshness.storage.query_rows import add_frequencies
 from scrapy_freshness.storage.store import Store
 
 WORDS = [f"word{number}" for number in range(30)]
 
 
-class Mine(TfIdf):
-    """A scoring of the user's."""
+class ShortFirst:
+    """A scoring of the user's: the shortest page that has the words, however often."""
 
-    name = "mine"
+    name = "short-first"
+    uses_links = False
+
+    def base(self, tf: FloatArray, length: FloatArray, links: FloatArray) -> FloatArray:
+        return np.where(tf > 0, 1.0 / (1.0 + length), 0.0)
+
+    def weight(self, df: NDArray[np.int64], pages: int) -> FloatArray:
+        return np.full(len(df), 2.0)
+
+    def query_score(self, base: FloatArray, weight: FloatArray) -> FloatArray:
+        return (base * weight).min(axis=-1)
 
 
 def filled(store: Store) -> tuple[AskedTerms, list[str]]:
@@ -92,8 +104,32 @@ def test_maps_are_replaced_by_new_ones(store: Store) -> None:
     assert not any(record.terms or record.links for record in store.load_records(range(1, 200)))
 
 
-def test_a_scoring_may_be_the_users_own() -> None:
-    assert scoring_of(Config(query_scoring=f"{__name__}.Mine")).name == "mine"
+def test_a_scoring_may_be_the_users_own(sqlite_url: str) -> None:
+    scoring = scoring_of(Config(query_scoring=f"{__name__}.ShortFirst"))
+    with Store.open(sqlite_url) as store:
+        asked, texts = filled(store)
+        numbers = [asked.workload.number("word3"), asked.workload.number("word7")]
+        fits = {each.name: fit(store, "quotes", asked, each) for each in (scoring, TfIdf())}
+        found = search(store, "quotes", asked.term_id[numbers], scoring, limit=5, advance=lambda pages: None)
+    pages = [asked.workload.terms_in(text) for text in texts]
+
+    def gain(before: str, after: str, scoring: Scoring) -> float:
+        old, new = (asked.by_ids(asked.workload.terms_in(text)) for text in (before, after))
+        moves = asked.moves([old.packed(asked.generation)], [new])
+        meter = fits[scoring.name].meter(asked, scoring)
+        return float(meter.gains_of(moves, np.zeros(1)).gain.sum())
+
+    having = [[page.length for page in pages if number in page.terms] for number in numbers]
+    best = fits["short-first"].maps.score(np.array(numbers), np.ones(2))
+    assert best == pytest.approx([1 / (1 + min(lengths)) for lengths in having])
+    once, twice = "word3 " + "other " * 20, "word3 word3 " + "other " * 19
+    assert gain(once, twice, scoring) == 0 < gain(once, twice, TfIdf())
+    assert gain(once, "word3", scoring) > gain(once, "word3 and two more", scoring) > 0
+    both = [page.length for page in pages if set(numbers) <= set(page.terms.tolist())]
+    assert [each.score for each in found.results] == [2 / (1 + length) for length in sorted(both)[:5]]
+
+
+def test_a_scoring_that_does_not_exist_is_refused() -> None:
     assert scoring_of(Config()).name == "tf-idf"
     for name in ("bm25", "no.such.module.Scoring", "builtins.dict", f"{__name__}.WORDS"):
         with pytest.raises(ConfigError, match="FRESHNESS_QUERY_SCORING"):

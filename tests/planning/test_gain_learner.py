@@ -17,9 +17,10 @@ from scrapy_freshness.planning.gain_learner import (
 )
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learner import Learner
+from scrapy_freshness.planning.learners import learner_for
 from scrapy_freshness.planning.learning import RateLearner
 from scrapy_freshness.planning.planner import Planner
-from scrapy_freshness.planning.policy import policy_named
+from scrapy_freshness.planning.policy import PolicyOptions, policy_named
 from scrapy_freshness.planning.visits import Report, Upkeep
 from scrapy_freshness.simulator.run import crawl, ticks_at
 from scrapy_freshness.simulator.web import Address, Look
@@ -205,3 +206,27 @@ def test_the_planner_visits_what_gains(policy: str, learner: type[GainLearner | 
     assert visits[1::2].sum() > 4 * visits[::2].sum()
     if policy == "user-centric":
         assert np.all(visits > 0), "nobody is given up"
+
+
+class ChangingAlike(TwoKinds):
+    """Every page changes every four days; searchers notice it of every second page only."""
+
+    def look(self, page: int, now: float) -> Look:
+        versions = float((now / DAY + page / 5) // 4)
+        gain = 1.0 if page % 2 and versions > self._seen[page] else 0.0
+        self._seen[page] = versions
+        return Look(int(versions), page_quality=1.0, quality_gain=gain)
+
+
+def test_by_query_importance_the_default_policy_visits_what_is_asked_for() -> None:
+    asked_for, others = {}, {}
+    for query_importance in (False, True):
+        policy = policy_named("holistic", PolicyOptions(query_importance=query_importance))
+        learner = learner_for(policy, measures_gains=True)
+        planner = Planner(policy, Hosts(5.0, 60.0), learner, crawls_per_second=5 / DAY)
+        fetches = crawl(ChangingAlike(10), planner, ticks_at(5 / DAY, 0.0, 40 * DAY), start=0.0)
+        visits = np.bincount(fetches.pages, minlength=10)
+        asked_for[query_importance], others[query_importance] = visits[1::2].sum(), visits[::2].sum()
+
+    assert asked_for[False] == pytest.approx(others[False], rel=0.1)
+    assert asked_for[True] > 1.5 * others[True] > 0
