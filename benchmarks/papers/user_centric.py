@@ -1,8 +1,9 @@
 """User-centric refreshing: Pandey, Olston, WWW 2005, re-run on evolving pages of our own.
 
 The paper's two data sets and its query log are not public. Section 5.1: the measured gain of a refresh
-against the exact one. The measured gain is that of single terms; for logs with whole queries the figures are
-told as well. In the column of the paper are those of an independent implementation.
+against the exact one. What is claimed is the accuracy for logs of single terms, as in the paper, by whose
+definition a gain is that of single terms; beside it is the one for logs with whole queries. In the column of
+the paper are the figures of an independent implementation.
 
 Figure 4: repository quality by budget. Policies know the whole history, as in the paper, or learn from their
 visits; SBR and EBR know it, with the best of ten thresholds for every corpus and budget.
@@ -22,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from report import Report, mean_and_error
+from report import COMPARED, Report, mean_and_error
 from user_centric_accuracy import WORKLOADS, Accuracy, accuracies
 from user_centric_budgets import BUDGETS, Comparison, Key, compared, curve, qualities
 
@@ -59,30 +60,31 @@ CLAIMS = (
     ("user-centric (learned)", "greedy (learned)"),
     ("user-centric (learned)", "uniform"),
 )
-#: Spearman's correlations of the other implementation, per page and per refresh (single terms).
-REFERENCE = {"per page": ("0.94–0.95", 0.94), "per refresh": ("0.87–0.91", 0.87)}
+#: By `Accuracy`: what the other implementation found for single terms, the least and the most that will do.
+REFERENCE = {
+    "correlation per page": ("0.94–0.95", 0.94, 1.0),
+    "correlation per refresh": ("0.87–0.91", 0.87, 1.0),
+    "sum, measured / exact": ("0.6–1.4", 0.6, 1.4),
+}
 
 
 def gains(report: Report, corpora: int, shape: TextShape) -> None:
-    """Section 5.1: measured against exact gains."""
+    """Section 5.1: measured against exact gains; the claim is about single terms."""
     found = [measured(report, seed, shape) for seed in range(corpora)]
     rows = []
     for scoring in SCORINGS:
-        for workload in WORKLOADS:
-            values = np.array([each[scoring, workload] for each in found])
-            is_judged = workload == "single terms"
-            for column, (name, (reference, least)) in enumerate(REFERENCE.items()):
-                mean, error = mean_and_error(values[:, column])
-                verdict = "" if not is_judged else "holds" if mean >= least else "**does not hold**"
-                label = f"section 5.1, {scoring}, {workload}: correlation {name}"
-                stated = reference if is_judged else "–"
-                rows.append((label, stated, f"{mean:.3f}", f"{error:.3f}", verdict))
-            mean, error = mean_and_error(values[:, 2])
-            holds = 0.6 <= mean <= 1.4
-            verdict = "" if not is_judged else "holds" if holds else "**does not hold**"
-            label = f"section 5.1, {scoring}, {workload}: sum, measured / exact"
-            rows.append((label, "0.6–1.4" if is_judged else "–", f"{mean:.3f}", f"{error:.3f}", verdict))
-    report.table(f"Measured against exact gains, {corpora} corpora of {shape.pages} pages", rows)
+        single, whole = (np.array([each[scoring, workload] for each in found]) for workload in WORKLOADS)
+        for column, (name, (reference, least, most)) in enumerate(REFERENCE.items()):
+            mean, error = mean_and_error(single[:, column])
+            beside = "{:.3f} ± {:.3f}".format(*mean_and_error(whole[:, column]))
+            verdict = "holds" if least <= mean <= most else "**does not hold**"
+            label = f"section 5.1, {scoring}: {name}"
+            rows.append((label, reference, f"{mean:.3f}", f"{error:.3f}", verdict, beside))
+    report.table(
+        f"Measured against exact gains for logs of single terms, {corpora} corpora of {shape.pages} pages",
+        rows,
+        (*COMPARED, "for logs of whole queries"),
+    )
 
 
 def budgets(report: Report, results: Results) -> None:

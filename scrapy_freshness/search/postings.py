@@ -3,6 +3,9 @@
 Postings of a page lie side by side in one long array. A page that outgrows its place moves to another;
 places come in few sizes, so that those which become free are taken again and the array grows only with
 the postings. Nothing but the terms of the workload is indexed.
+
+`Postings` is the index of the simulator, by `SearchIndex`: there all pages are in memory. A crawl has the
+terms of each page with its record instead (`packed`), and takes from here what a change is (`Moves`).
 """
 
 from collections import defaultdict
