@@ -7,12 +7,13 @@ changes each time, and searchers ask for half of its words. Bar: measuring takes
 the pipeline without it (the paper: 7 to 8 % of indexing). Told as well: its share of reading alone (text,
 sketch, terms).
 
-Part 2: 100,000 terms, pages in SQLite; memory of what a crawl keeps, size of what is kept with a page, time
-and memory of fitting all maps, time of the pipeline for a page, and of a search. Bars: a crawl keeps at most
-500 bytes a term, whatever the number of pages; fitting takes at most 600 MB; a page takes at most twice as
-long as among a hundredth of the pages.
+Part 2: 100,000 terms, pages in SQLite, with TF-IDF and, with 30 links on each page, with in-links; memory of
+what a crawl keeps, size of what is kept with a page, time and memory of fitting all maps and counting links,
+time of the pipeline for a page, and of a search. Bars: a crawl keeps at most 500 bytes a term, whatever the
+number of pages, and with in-links 12 bytes a page; fitting takes at most 600 MB; a page takes at most twice
+as long as among a hundredth of the pages.
 
-    python benchmarks/search_index.py [--pages 1000000] [--part 1]
+    python benchmarks/search_index.py [--pages 1000000] [--part 1] [--scoring in-links]
 """
 
 import argparse
@@ -21,10 +22,13 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
 from statistics import median
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,16 +54,19 @@ from scrapy_freshness.planning.policy import policy_named
 from scrapy_freshness.planning.visits import Report, Upkeep, Visit, visit_record
 from scrapy_freshness.search.asked import AskedTerms
 from scrapy_freshness.search.index import SearchIndex
-from scrapy_freshness.search.links import InLinks
-from scrapy_freshness.search.scoring import SCORINGS, Scoring, TfIdf
+from scrapy_freshness.search.links import InLinks, pack_links
+from scrapy_freshness.search.scoring import SCORINGS, Scoring
 from scrapy_freshness.search.workload import PageTerms
 from scrapy_freshness.storage.store import Store
 
 N_TERMS = 100_000
 MOST_SHARE = 0.08
+LINKS_ON_PAGE = 30
 MOST_BYTES_PER_TERM = 500
+MOST_BYTES_PER_PAGE = 12  #: with in-links
 MOST_FITTING_BYTES = 600e6
 MOST_SLOWER = 2.0
+FINGERPRINT_STEP = 7919
 BATCH = 128
 REPETITIONS = 15
 OPTIONS = ContentOptions()
@@ -135,7 +142,7 @@ class Pipeline:
 def page_record(number: int) -> PageRecord:
     return PageRecord(
         page_id=number,
-        fingerprint=number * 7919,
+        fingerprint=number * FINGERPRINT_STEP,
         url=f"https://www.example.com/articles/{number}",
         host="www.example.com",
     )
@@ -146,7 +153,7 @@ def small_index(rng: np.random.Generator, asked: AskedTerms, numbers: Any, scori
     index = SearchIndex(asked.workload.frequency, scoring)
     for page in range(20_000):
         index.refresh(page, drawn_page(rng, numbers, 100))
-    links = InLinks(np.arange(1, BATCH + 1) * 7919)
+    links = InLinks(np.arange(1, BATCH + 1) * FINGERPRINT_STEP)
     index.set_links(np.floor(rng.pareto(1.1, 20_000)))
     index.refit()
     return Index(asked, index.meter, links if scoring.uses_links else None, 20_000)
@@ -213,7 +220,7 @@ def timed(pipeline: Pipeline, versions: Sequence[str]) -> tuple[float, float, fl
     return median(times[False]), median(times[True]), median(reading)
 
 
-def filled(store: Store, asked: AskedTerms, n_pages: int, console: Console) -> int:
+def filled(store: Store, asked: AskedTerms, n_pages: int, scoring: Scoring, console: Console) -> int:
     """Fill a database; returns bytes that are kept of the pages for searchers."""
     rng = np.random.default_rng(7)
     numbers = rng.permutation(len(asked))
@@ -224,15 +231,30 @@ def filled(store: Store, asked: AskedTerms, n_pages: int, console: Console) -> i
         for number in range(start + 1, min(start + 5000, n_pages) + 1):
             record = page_record(number)
             record.terms = kept[number % len(kept)]
-            n_bytes += len(record.terms)
+            if scoring.uses_links:
+                linked = rng.integers(1, n_pages + 1, LINKS_ON_PAGE) * FINGERPRINT_STEP
+                record.links = pack_links(linked.tolist(), record.fingerprint)
+            n_bytes += len(record.terms) + len(record.links)
             pages.append(record)
         store.save("bench", Batch(pages=pages))
     return n_bytes
 
 
-def part_2(console: Console, n_pages: int) -> bool:
-    asked = asked_for([f"word{number}" for number in range(N_TERMS)])
+class Found(NamedTuple):
+    """What an index of some pages takes."""
+
+    bytes_per_page: float  #: in the database
+    in_memory: int
+    links_in_memory: int  #: among it
+    fitting_seconds: float
+    fitting_bytes: int
+    update_micros: float
+    search_seconds: float
+
+
+def part_2(console: Console, n_pages: int, scorings: Sequence[Scoring]) -> bool:
     names = (
+        "score",
         "pages",
         "kept with a page",
         "a crawl keeps",
@@ -243,43 +265,59 @@ def part_2(console: Console, n_pages: int) -> bool:
     )
     table = Table(*names)
     table.title = f"An index of {N_TERMS:,} terms (CPU times)"
-    found = []
-    rng = np.random.default_rng(2026)
-    versions = page_versions(rng, 500, 10_000)
-    for count in (max(n_pages // 100, 1000), n_pages):
-        with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/bench.db") as store:
-            n_bytes = filled(store, asked, count, console)
-            before = peak_bytes()
-            done, micros = cpu_micros(lambda s=store: fit(s, "bench", asked, TfIdf()))
-            more = peak_bytes() - before
-            assert isinstance(done, Fit)
-            index = Index(asked, done.meter(asked, TfIdf()), None, done.pages)
-            pipeline = Pipeline(store, index, TfIdf())
-            pipeline.measure(True)
-            update = median(updates(pipeline, versions, count))
-            ids = asked.term_id[np.argsort(-done.maps.results)[[5, 50]]]
-            _, searching = cpu_micros(
-                lambda s=store, i=ids: search(s, None, i, TfIdf(), limit=10, advance=lambda pages: None)
+    fine = True
+    for scoring in scorings:
+        first_micros = None
+        for count in (max(n_pages // 100, 1000), n_pages):
+            found = in_process(index_of, count, scoring)
+            table.add_row(
+                scoring.name,
+                f"{count:,}",
+                f"{found.bytes_per_page:,.0f} bytes",
+                f"{found.in_memory / 1e6:.0f} MB",
+                f"{found.fitting_seconds:.1f}",
+                f"{found.fitting_bytes / 1e6:,.0f}",
+                f"{found.update_micros:.0f}",
+                f"{found.search_seconds:.1f}",
             )
-        in_memory = size_of(index)
-        found.append((in_memory / N_TERMS, more, update))
-        table.add_row(
-            f"{count:,}",
-            f"{n_bytes / count:,.0f} bytes",
-            f"{in_memory / 1e6:.0f} MB",
-            f"{micros / 1e6:.1f}",
-            f"{more / 1e6:,.0f}",
-            f"{update:.0f}",
-            f"{searching / 1e6:.1f}",
-        )
+            first_micros = first_micros or found.update_micros
+            fine &= found.in_memory - found.links_in_memory <= MOST_BYTES_PER_TERM * N_TERMS
+            fine &= found.links_in_memory <= MOST_BYTES_PER_PAGE * count
+            fine &= found.fitting_bytes <= MOST_FITTING_BYTES
+            fine &= found.update_micros <= MOST_SLOWER * first_micros
     console.print(table)
-    (_, _, first), (per_term, fitting, last) = found
-    fine = per_term <= MOST_BYTES_PER_TERM and fitting <= MOST_FITTING_BYTES and last <= MOST_SLOWER * first
     console.print(
-        f"Bars: {MOST_BYTES_PER_TERM} bytes a term, {MOST_FITTING_BYTES / 1e6:.0f} MB, "
-        f"{MOST_SLOWER:.0f} times: {verdict(fine)}"
+        f"Bars: {MOST_BYTES_PER_TERM} bytes a term, {MOST_BYTES_PER_PAGE} bytes a page with in-links, "
+        f"{MOST_FITTING_BYTES / 1e6:.0f} MB, {MOST_SLOWER:.0f} times: {verdict(fine)}"
     )
     return fine
+
+
+def in_process(work: Callable[..., Found], *arguments: object) -> Found:
+    """Do it in a process of its own: what was in memory before says nothing about its peak."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(work, *arguments).result()
+
+
+def index_of(count: int, scoring: Scoring) -> Found:
+    asked = asked_for([f"word{number}" for number in range(N_TERMS)])
+    versions = page_versions(np.random.default_rng(2026), 500, 10_000)
+    with tempfile.TemporaryDirectory() as folder, Store.open(f"sqlite:///{folder}/bench.db") as store:
+        n_bytes = filled(store, asked, count, scoring, Console(width=120))
+        before = peak_bytes()
+        done, micros = cpu_micros(lambda: fit(store, "bench", asked, scoring))
+        more = peak_bytes() - before
+        assert isinstance(done, Fit)
+        index = Index(asked, done.meter(asked, scoring), done.links, done.pages)
+        pipeline = Pipeline(store, index, scoring)
+        pipeline.measure(True)
+        update = median(updates(pipeline, versions, count))
+        ids = asked.term_id[np.argsort(-done.maps.results)[[5, 50]]]
+        _, searching = cpu_micros(
+            lambda: search(store, None, ids, scoring, limit=10, advance=lambda pages: None)
+        )
+    in_links = size_of(index) - size_of(replace(index, links=None))
+    return Found(n_bytes / count, size_of(index), in_links, micros / 1e6, more, update, searching / 1e6)
 
 
 def updates(pipeline: Pipeline, versions: Sequence[str], n_pages: int) -> Iterator[float]:
@@ -331,9 +369,11 @@ def main() -> int:
     )
     parser.add_argument("--pages", type=int, default=1_000_000)
     parser.add_argument("--part", type=int, choices=(1, 2), help="one part only")
+    parser.add_argument("--scoring", choices=SCORINGS, help="part 2 with one scoring only")
     options = parser.parse_args()
     console = Console(width=120)
-    parts = {1: lambda: part_1(console), 2: lambda: part_2(console, options.pages)}
+    scorings = [SCORINGS[options.scoring]] if options.scoring else list(SCORINGS.values())
+    parts = {1: lambda: part_1(console), 2: lambda: part_2(console, options.pages, scorings)}
     results = [work() for number, work in parts.items() if options.part in (None, number)]
     return int(not all(results))
 
