@@ -205,7 +205,7 @@ class Announcements:
     def _row_of_new(self, url: str, source: SignalSource) -> int | None:
         """Row of a page that is known from now on; None if the spider would not take it."""
         try:
-            request = self.unasked.request_for(url) if self.unasked else None
+            request = self.unasked.request_for_new(url) if self.unasked else None
         except ValueError:
             return None
         if request is None or self._planner.known.row_of(self._fingerprint(request)) is not None:

@@ -56,8 +56,7 @@ def new_hubs(
         planner,
         crawler.stats,
         fingerprint=fingerprint,
-        discover=discover,
-        discover_unasked=listening.discover_unasked,
+        discover=listening.discover_unasked,
         wake=wake,
     )
     return Hubs(

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
@@ -21,7 +22,7 @@ from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import kind_of
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import Visits
-from scrapy_freshness.model import PageRecord, SignalSource, VisitRecord, are_polled
+from scrapy_freshness.model import UNSEEN, PageKind, PageRecord, SignalSource, VisitRecord, are_polled
 from scrapy_freshness.planning.planner import UNKNOWN_PAGE, Planner
 from scrapy_freshness.signals.contract import Entry
 from scrapy_freshness.signals.polled import Polled
@@ -155,11 +156,14 @@ class Listening:
         found_on : page id of the source that has shown it first
         """
         assert self._crawler.spider is not None
-        try:
-            described = request_to_json(request, self._crawler.spider, self._config.meta_keys)
-        except NotPersistableError:
-            self._crawler.stats.inc_value("freshness/not_persistable")
-            return None
+        kind, described = PageKind.UNASKED, UNSEEN
+        if request.callback is not NO_CALLBACK:
+            try:
+                described = request_to_json(request, self._crawler.spider, self._config.meta_keys)
+            except NotPersistableError:
+                self._crawler.stats.inc_value("freshness/not_persistable")
+                return None
+            kind = kind_of(request)
         self._crawler.stats.inc_value("freshness/discovered")
         page = PageRecord(
             page_id=0,
@@ -167,7 +171,7 @@ class Listening:
             url=request.url,
             host=slot_of(request),
             request=described,
-            kind=kind_of(request),
+            kind=kind,
             priority=request.priority,
             beliefs=dict(beliefs),
             found_on=found_on,

@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping
 from scrapy import Request
 from scrapy.statscollectors import StatsCollector
 
-from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.unasked import UnaskedRequests
-from scrapy_freshness.model import UNSEEN, PageKind, PageRecord
+from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.link_learner import showed_first
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.sources.links import Shown
@@ -20,8 +19,8 @@ class NewLinks:
     Parameters
     ----------
     fingerprint : by which a request's page is known
-    discover : adds a page to those that are known
-    discover_unasked : the same for a request that the spider would make; None if it cannot be kept
+    discover : takes a page that is not known, from the request for it, what is believed of it, and the page
+        id of the hub that has shown it first; None if it cannot be kept
     wake : called when there is something new to be visited
     """
 
@@ -31,15 +30,13 @@ class NewLinks:
         stats: StatsCollector,
         *,
         fingerprint: Callable[[Request], int],
-        discover: Callable[[PageRecord], PageRecord],
-        discover_unasked: Callable[[Request, Mapping[str, float], int | None], PageRecord | None],
+        discover: Callable[[Request, Mapping[str, float], int | None], PageRecord | None],
         wake: Callable[[], None],
     ) -> None:
         self._planner = planner
         self._stats = stats
         self._fingerprint = fingerprint
         self._discover = discover
-        self._discover_unasked = discover_unasked
         self._wake = wake
         self.unasked: UnaskedRequests | None = None  #: set when the spider is there
 
@@ -48,42 +45,17 @@ class NewLinks:
         if self.unasked is None or not (self.unasked.has_domains or site_of(link.host) == site_of(host)):
             return None
         try:
-            plain = Request(link.url)
-            if self._planner.known.row_of(self._fingerprint(plain)) is not None:
+            if self._planner.known.row_of(self._fingerprint(Request(link.url))) is not None:
                 return 0
-            request = self.unasked.request_for(link.url)
+            request = self.unasked.request_for_new(link.url)
         except ValueError:
             return None
-        beliefs = self._planner.beliefs_of_links(hub)
         if request is None:
-            return 1 if self._keep_without_callback(plain, hub, beliefs) else None
+            return None
         if self._planner.known.row_of(self._fingerprint(request)) is not None:
             return 0
-        if self._discover_unasked(request, beliefs, showed_first(hub)) is None:
+        if self._discover(request, self._planner.beliefs_of_links(hub), showed_first(hub)) is None:
             return None
-        self._found()
-        return 1
-
-    def _keep_without_callback(self, request: Request, hub: PageRecord, beliefs: Mapping[str, float]) -> bool:
-        assert self.unasked is not None
-        if not self.unasked.takes_without_callback(request.url):
-            return False
-        self._stats.inc_value("freshness/discovered")
-        self._discover(
-            PageRecord(
-                page_id=0,
-                fingerprint=self._fingerprint(request),
-                url=request.url,
-                host=slot_of(request),
-                request=UNSEEN,
-                kind=PageKind.UNASKED,
-                beliefs=dict(beliefs),
-                found_on=showed_first(hub),
-            )
-        )
-        self._found()
-        return True
-
-    def _found(self) -> None:
         self._stats.inc_value("freshness/hubs/new_links")
         self._wake()
+        return 1

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import cast
 
 from scrapy import Request, Spider
+from scrapy.http.request import NO_CALLBACK
 from scrapy.link import Link
 from scrapy.spiders import CrawlSpider, SitemapSpider
 from scrapy.utils.url import url_is_from_any_domain
@@ -22,6 +23,7 @@ class UnaskedRequests:
 
     def __init__(self, config: Config, spider: Spider) -> None:
         self._is_on = config.announced_pages
+        self._keeps_all = config.hubs
         self._spider = spider
         self._tracker = Tracker(config, spider)
         self._hook = cast(
@@ -48,14 +50,17 @@ class UnaskedRequests:
         """Whether the spider names the domains that it allows."""
         return bool(self._domains)
 
-    def takes_without_callback(self, url: str) -> bool:
-        """Whether a page may be kept although nobody says which callback is for it.
+    def request_for_new(self, url: str) -> Request | None:
+        """The request for a new page: the spider's, or one without a callback if it does not say.
 
-        The spider has several callbacks, and neither rules nor a method to choose one of them.
+        It does not say if it has several callbacks, and neither rules nor a method to choose one of them.
+        Such pages are kept where new ones are looked for: in crawls with hubs.
         """
-        if not self._is_on or self._says or not self.is_inside(url):
-            return False
-        return self._tracker.decide(Request(url)) is Tracking.TRACK
+        request = self.request_for(url)
+        if request is not None or self._says or not (self._keeps_all and self._is_on and self.is_inside(url)):
+            return request
+        request = Request(url, callback=NO_CALLBACK)
+        return request if self._tracker.decide(request) is Tracking.TRACK else None
 
     def may_poll(self, url: str, *, is_root: bool = False) -> bool:
         """Whether a page may be polled for its links."""

@@ -236,15 +236,23 @@ def test_a_spider_takes_what_its_own_method_says(site: Site, tmp_path: Path) -> 
     assert crawled.stat("freshness/signals/refused") == 1
 
 
-def test_a_spider_with_several_callbacks_is_not_given_pages_at_random(site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("hubs", [False, True])
+def test_a_spider_with_several_callbacks_is_not_given_pages_at_random(
+    site: Site, tmp_path: Path, hubs: bool
+) -> None:
+    """Where new pages are looked for, they are kept as those that hubs link to."""
     spider = LONELY + "\n    def parse_other(self, response):\n        pass\n"
     site.pages["/"] = html(text="home")
     site.pages["/sitemap.xml"] = sitemap(site.url("/hidden"))
-    settings = {"FRESHNESS_SIGNAL_SOURCES": [site.url("/sitemap.xml")]}
+    site.pages["/hidden"] = html(text="hidden")
+    settings = {"FRESHNESS_SIGNAL_SOURCES": [site.url("/sitemap.xml")], "FRESHNESS_HUBS": hubs}
 
-    crawl(tmp_path, site.url("/"), spider=spider, settings=settings)
+    crawled = crawl(tmp_path, site.url("/"), spider=spider, settings=settings)
 
-    assert not site.asked("/hidden")
+    assert {item["url"] for item in crawled.items} == {site.url("/")}
+    assert bool(site.asked("/hidden")) is hubs
+    found = rows(crawled.database_url, "SELECT kind FROM v_pages WHERE url LIKE '%/hidden'")
+    assert found == ([{"kind": "unasked"}] if hubs else [])
 
 
 def test_rules_of_a_crawl_spider_choose_the_callback(site: Site, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 from scrapy import Request, Spider
+from scrapy.http.request import NO_CALLBACK
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
 
@@ -99,3 +100,41 @@ def test_a_request_by_a_rule_can_be_made_again_after_a_restart() -> None:
 )
 def test_domains_and_settings_hold_in_any_case(url: str, settings: dict[str, object]) -> None:
     assert request_for(PlainSpider(), url, **settings) is None
+
+
+def request_for_new(spider: Spider, url: str = STORY, **settings: object) -> Request | None:
+    with_hubs = {"FRESHNESS_HUBS": True, **settings}
+    return UnaskedRequests(Config.from_settings(with_hubs), spider).request_for_new(url)
+
+
+def test_what_no_callback_takes_is_kept_without_one_where_new_pages_are_looked_for() -> None:
+    request = request_for_new(ManySpider())
+
+    assert request is not None
+    assert request.callback is NO_CALLBACK
+    assert request_for_new(ManySpider(), FRESHNESS_HUBS=False) is None
+
+
+@pytest.mark.parametrize("spider", [PlainSpider(), HookSpider(), MapSpider()], ids=lambda each: each.name)
+def test_a_new_page_has_the_callback_that_the_spider_chooses(spider: Spider) -> None:
+    request = request_for_new(spider)
+
+    assert request is not None
+    assert request.callback is not NO_CALLBACK
+
+
+@pytest.mark.parametrize(
+    ("spider", "url", "settings"),
+    [
+        (HookSpider(), "http://a.example/imprint", {}),
+        (MapSpider(), "http://a.example/imprint", {}),
+        (ManySpider(), "http://b.example/story/1", {}),
+        (ManySpider(), STORY, {"FRESHNESS_DENY": ["/story/"]}),
+        (ManySpider(), STORY, {"FRESHNESS_ALLOW": ["/news/"]}),
+        (ManySpider(), STORY, {"FRESHNESS_ANNOUNCED_PAGES": False}),
+    ],
+)
+def test_what_the_spider_or_the_settings_refuse_is_not_kept_without_a_callback_either(
+    spider: Spider, url: str, settings: dict[str, object]
+) -> None:
+    assert request_for_new(spider, url, **settings) is None
