@@ -97,17 +97,16 @@ class AnnouncedWeb:
         )
         self._seen[url] = polled.seen
         self._hear(polled.sitemaps, now)
-        heard, worth = self._hear(polled.signals, now)
-        return Look(hash(answer.body), poll=PollYield(worth, is_barren=not heard))
+        worth = self._hear(polled.signals, now)
+        return Look(hash(answer.body), poll=PollYield(worth, is_barren=not worth))
 
-    def _hear(self, said: list[Said], now: float) -> tuple[int, float]:
+    def _hear(self, said: list[Said], now: float) -> float:
         known = {self._number_of[page.url]: page.claimed_at for page in said if page.url in self._number_of}
         if not known:
-            return 0, 0.0
+            return 0.0
         rows = np.array([self._planner.known.row_of(number) for number in known])
         claims = np.array([np.nan if at is None else at for at in known.values()])
-        heard = self._planner.news.hear(rows, claims, now, SignalSource.SITEMAP)
-        return len(heard.rows), heard.worth
+        return self._planner.news.hear(rows, claims, now, SignalSource.SITEMAP).worth
 
     def outcome(self, fetched: Fetches) -> TwinCrawl:
         """What came of a crawl that has ended."""

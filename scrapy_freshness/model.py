@@ -163,7 +163,7 @@ class VisitRecord:
     latency_seconds: float | None = None
     reason: str | None = None  #: why it failed or was stopped, in a few words; None if it did neither
     answers_signals: bool = False  #: signals of the page wait for what a visit finds
-    is_barren: bool = False  #: a poll that brought neither new pages nor signals
+    is_barren: bool = False  #: a poll that brought no new page and no signal that was worth anything
     was_pushed: bool = False  #: to us by a hub, so that it took no fetch
 
     @property
@@ -191,7 +191,7 @@ class SourceRecord:
     polls: int = 0
     new_pages: int = 0  #: that its polls have found
     signals: int = 0  #: that its polls have brought, as far as they were heard
-    barren: int = 0  #: polls in a row that brought neither
+    barren: int = 0  #: polls in a row that brought no new page and no signal that was worth anything
     last_poll_at: float | None = None
     last_yield: float = 0.0  #: what the last poll was worth, in prices of a visit
     oddities: dict[str, int] = field(default_factory=dict)  #: at the last poll, by name

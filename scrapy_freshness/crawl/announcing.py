@@ -123,6 +123,11 @@ class Announcements:
             self._wake()
         return taken
 
+    def is_page(self, url: str) -> bool:
+        """Whether a URL is that of a known page, which is not polled itself."""
+        row = self._row_of(url)
+        return row is not None and not self._planner.known.is_polled(row)
+
     def restore(self, page_ids: Sequence[int]) -> None:
         """Be told of pages whose signals were heard by an earlier run and have no answer yet."""
         self._waiting.update(page_ids)

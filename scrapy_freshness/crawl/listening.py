@@ -156,7 +156,8 @@ class Listening:
         found_on : page id of the source that has shown it first
         """
         assert self._crawler.spider is not None
-        kind, described = PageKind.UNASKED, UNSEEN
+        kind = PageKind.UNASKED
+        described: str | None = UNSEEN
         if request.callback is not NO_CALLBACK:
             try:
                 described = request_to_json(request, self._crawler.spider, self._config.meta_keys)

@@ -116,18 +116,32 @@ class Polls:
     async def _announced(
         self, source: SourceRecord, polled: Polled, now: float, *, is_first: bool
     ) -> TakenIn:
-        """Announce what is new; of a feed with news, so is the page that it belongs to."""
+        """Announce what is new; of a feed with news, so is the hub that it belongs to."""
         said_by = SignalSource.FEED if polled.is_feed else SignalSource.SITEMAP
         tell = partial(self._announcements.take, told_by=source.page_id, now=now)
         children = await self._add_children(source, polled.sitemaps, now)
         signals: list[Announced] = polled.signals
-        if polled.is_feed and source.found_on and signals and not is_first:
-            signals = [*signals, Said(source.found_on)]
+        if polled.is_feed and signals and not is_first:
+            signals = [*signals, *self._hub_of(source, polled)]
         moved = await maybe_deferred_to_future(tell(signals, said_by))
         new = await maybe_deferred_to_future(tell(polled.pages, said_by, new_only=True))
         return TakenIn(
             heard=moved.heard, new=moved.new + new.new + children, worth=moved.worth + new.worth + children
         )
+
+    def _hub_of(self, source: SourceRecord, polled: Polled) -> list[Said]:
+        """The known page that shows the entries of a feed: the one that it names, or else that names it.
+
+        The latter may be any page of a site whose every page names the feed.
+        """
+        hosts = {*source.hosts, host_of(source.url)}
+        named = [link.url for link in polled.findings.links if link.relation is Relation.HOME]
+        pages = [
+            url
+            for url in (*named, source.found_on)
+            if host_of(url) in hosts and self._announcements.is_page(url)
+        ]
+        return [Said(url) for url in pages[:1]]
 
     async def _add_children(self, source: SourceRecord, sitemaps: list[Said], now: float) -> int:
         added = 0
@@ -148,7 +162,7 @@ class Polls:
     def _end(self, page: PageVisit, report: Report, taken: TakenIn) -> None:
         """Close the visit of a source, with what the poll was worth."""
         source = self._source_of(page.visit.record)
-        is_barren = not taken.heard and not taken.new
+        is_barren = not taken.worth and not taken.new
         source.polls += 1
         source.new_pages += taken.new
         source.signals += taken.heard

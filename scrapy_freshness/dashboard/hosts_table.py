@@ -26,7 +26,7 @@ class HostSums:
     fetches: NDArray[np.int64]  #: requests sent, with redirects, retries, audits and robots.txt
     redirects: NDArray[np.int64]
     retries: NDArray[np.int64]
-    wasted: NDArray[np.int64]  #: fetches that brought neither a first copy, nor a change, nor signals
+    wasted: NDArray[np.int64]  #: fetches that brought no first copy, no change and no signal of worth
     freshness: NDArray[np.float64]  #: mean over the copies by importance; nan without any
 
     @property

@@ -11,7 +11,7 @@ _MUCH = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waste:
-    """Fetches, and those that brought neither a first copy, nor a change, nor signals."""
+    """Fetches, and those that brought no first copy, no change and no signal of worth."""
 
     fetches: int
     wasted: int

@@ -56,7 +56,7 @@ class PollYield(NamedTuple):
     """What came of a poll for signals."""
 
     worth: float = 0.0  #: in prices of a visit
-    is_barren: bool = True  #: it brought neither new pages nor signals
+    is_barren: bool = True  #: it brought no new page, and no signal that moves the choice of visits
 
 
 _NOTHING = PollYield()

@@ -74,6 +74,7 @@ class Relation(StrEnum):
     FEED = auto()
     HUB = auto()  #: takes WebSub subscriptions
     SELF = auto()  #: the address under which a hub knows the document: its topic
+    HOME = auto()  #: the page whose news a feed tells
 
 
 class Link(NamedTuple):
@@ -125,7 +126,7 @@ class Findings:
     kind: Kind = Kind.UNKNOWN
     n_entries: int = 0  #: entries that were yielded, without alternates
     hints: PollingHints = field(default_factory=PollingHints)
-    links: list[Link] = field(default_factory=list)  #: hubs and topics
+    links: list[Link] = field(default_factory=list)  #: hubs, topics, and the page that a feed belongs to
     oddities: Counter[Oddity] = field(default_factory=Counter)
 
     @property

@@ -47,6 +47,7 @@ def feed_entries(text: str, collector: Collector) -> Iterator[list[Entry]]:
         collector.findings.oddities[Oddity.BROKEN] = 1
     feed = parsed.feed
     collector.findings.hints = _hints(feed, text)
+    collector.link(Relation.HOME, _text(feed, "link"))
     for link in dict.get(feed, "links") or ():
         for relation in str(link.get("rel", "")).lower().split():
             if relation in _RELATIONS:

@@ -19,6 +19,7 @@ def json_feed_entries(text: str, collector: Collector) -> Iterator[list[Entry]]:
         collector.findings.kind = Kind.UNKNOWN
         collector.findings.oddities[Oddity.NOT_A_SOURCE] = 1
         return
+    collector.link(Relation.HOME, _text(feed, "home_page_url"))
     if feed_url := _text(feed, "feed_url"):
         collector.link(Relation.SELF, feed_url)
     for hub in _list(feed, "hubs"):

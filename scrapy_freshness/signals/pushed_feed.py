@@ -12,7 +12,7 @@ class PushedFeed(NamedTuple):
     """What a pushed feed says."""
 
     news: list[Entry]  #: pages on its own host that it names for the first time, or with a later date
-    links: list[Link]  #: hubs and topics
+    links: list[Link]  #: hubs and topics, among others
     seen: bytes  #: for the next push
 
 

@@ -44,7 +44,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "fetches": "requests sent so far, with redirects, retries, audits and robots.txt",
         "redirects": "redirects among them",
         "retries": "retries among them",
-        "wasted": "fetches that brought neither a first copy, nor a change, nor signals",
+        "wasted": "fetches that brought no first copy, no change and no signal of worth",
     },
     "v_visits": {
         "visit_id": "number of the visit",
@@ -100,7 +100,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "polls": "polls so far",
         "new_pages": "new pages that its polls have found",
         "signals": "signals of its polls that were heard",
-        "barren": "polls in a row that brought neither",
+        "barren": "polls in a row that brought no new page, and no signal that was worth anything",
         "last_poll_at": "last poll that got an answer",
         "last_poll_utc": "the same as text",
         "last_yield": "what the last poll was worth, in prices of a visit",

@@ -197,16 +197,18 @@ HUBBED = {
     ),
     "JSON Feed": json_feed(
         feed_url="/feed",
+        home_page_url="/",
         hubs=[{"type": "WebSub", "url": "https://hub.example/"}, {"type": "rssCloud", "url": "/x"}, 5],
     ),
 }
 
 
 @pytest.mark.parametrize("body", HUBBED.values(), ids=HUBBED.keys())
-def test_a_feed_names_its_hub_and_its_topic(body: str) -> None:
+def test_a_feed_names_its_hub_its_topic_and_the_page_that_it_belongs_to(body: str) -> None:
     assert set(read(body, FEED_URL)[1].links) == {
         Link(Relation.HUB, "https://hub.example/"),
         Link(Relation.SELF, f"{SITE}/feed"),
+        Link(Relation.HOME, f"{SITE}/"),
     }
 
 
