@@ -29,7 +29,7 @@ Known = dict[tuple[str, str, SignalSource], tuple[Quality, SourceTrust | None]]
 
 _URL_LENGTH = 60
 _SOURCE_COLUMNS = (
-    *("source", "kind", "found", "last poll", ">polls", ">entries", ">new", ">signals", ">worth"),
+    *("source", "kind", "last poll", ">polls", ">share", ">entries", ">new", ">signals", ">worth"),
     "dates",
 )
 _QUALITY_COLUMNS = (
@@ -52,11 +52,16 @@ def run(context: Context, options: argparse.Namespace) -> None:
         by_spider: dict[str, Qualities] = {}
         for (spider, _, _), (quality, _) in known.items():
             by_spider.setdefault(spider, {})[quality.host, quality.source] = quality
+        budget = _budget(store, now)
+        polls = signal_reports.polls_since(store, now - reports.DAY_SECONDS)
+        fetches = {each["spider"]: each["fetches"] for each in budget}
         found = {
             "now": now,
-            "budget": _budget(store, now),
+            "budget": budget,
             "sources": [
-                _source(each, by_spider.get(each.spider, {}))
+                _source(
+                    each, by_spider.get(each.spider, {}), polls.get(each.page_id, 0), fetches[each.spider]
+                )
                 for each in signal_reports.sources(store)
                 if options.host in (None, each.host)
             ],
@@ -80,15 +85,22 @@ def _budget(store: Store, now: float) -> list[dict[str, Any]]:
                 "spider": report.spider,
                 "polls": polls,
                 "fetches": total,
-                "share": polls / total if total else None,
+                "share": _share_of(polls, total),
             }
         )
     return shares
 
 
-def _source(source: SourceReport, qualities: Qualities) -> dict[str, Any]:
+def _share_of(polls: int, fetches: int) -> float | None:
+    """What polls have taken of the budget."""
+    return min(polls / fetches, 1.0) if fetches else None
+
+
+def _source(source: SourceReport, qualities: Qualities, polls: int, fetches: int) -> dict[str, Any]:
     return {
         **asdict(source),
+        "polls_last_day": polls,
+        "share": _share_of(polls, fetches),
         "kind": source.kind.name.lower(),
         "status": source.status.name.lower(),
         "is_pinned": bool(source.is_pinned),
@@ -152,14 +164,14 @@ def _print(context: Context, found: dict[str, Any], host: str | None) -> None:
 
 def _sources(sources: list[dict[str, Any]], now: float) -> Iterator[tuple[str, ...]]:
     for each in sources:
-        found = f"{each['found']}, pinned" if each["is_pinned"] else each["found"]
-        state = "" if each["status"] in ("new", "active") else f" ({each['status']})"
+        state = " (pinned)" if each["is_pinned"] else ""
+        state += "" if each["status"] in ("new", "active") else f" ({each['status']})"
         yield (
             safe(clipped(each["url"], _URL_LENGTH)) + state,
             (each["format"] or each["kind"]).replace("_", " "),
-            found,
             relative(each["last_poll_at"], now),
             f"{each['polls']:,}",
+            NOTHING if each["share"] is None else share(each["share"]),
             f"{each['entries']:,}",
             f"{each['new_pages']:,}",
             f"{each['signals']:,}",

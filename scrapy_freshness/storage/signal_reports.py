@@ -3,10 +3,10 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
-from scrapy_freshness.model import PageKind, PageStatus, SignalSource
-from scrapy_freshness.storage.schema import host, page, signal, signal_count, signal_source, spider
+from scrapy_freshness.model import Outcome, PageKind, PageStatus, SignalSource
+from scrapy_freshness.storage.schema import host, page, signal, signal_count, signal_source, spider, visit
 from scrapy_freshness.storage.signal_rows import source_from
 from scrapy_freshness.storage.store import Store
 
@@ -84,6 +84,21 @@ def sources(store: Store) -> list[SourceReport]:
     with store.reading() as connection:
         rows = connection.execute(_source_query.order_by(brought.desc(), page.c.url)).mappings().all()
     return [SourceReport(**{**source_from(row), "status": PageStatus(row["status"])}) for row in rows]
+
+
+def polls_since(store: Store, since: float) -> dict[int, int]:
+    """How often each source was polled after a time, by page id, as far as the log of visits reaches."""
+    is_polled = page.c.kind.in_([int(kind) for kind in PageKind if kind.is_polled])
+    was_fetched = visit.c.outcome != int(Outcome.IGNORED)
+    query = (
+        select(visit.c.page_id, func.count())
+        .join_from(visit, signal_source, signal_source.c.page_id == visit.c.page_id)
+        .join(page, page.c.page_id == visit.c.page_id)
+        .where(visit.c.at > since, was_fetched, is_polled)
+        .group_by(visit.c.page_id)
+    )
+    with store.reading() as connection:
+        return dict(connection.execute(query).all())
 
 
 def signal_counts(store: Store) -> list[SignalCounts]:

@@ -8,7 +8,7 @@ from scipy.special import gammaincinv
 from small_web import FAST, HOUR, NOW, SLOW, page
 
 from scrapy_freshness.estimation.host_signals import HostSignals
-from scrapy_freshness.model import Batch, PageKind, SourceRecord
+from scrapy_freshness.model import Batch, Outcome, PageKind, SourceRecord, VisitRecord
 from scrapy_freshness.storage.store import Store
 
 Run = Callable[..., Answer]
@@ -49,6 +49,12 @@ def with_sitemap(url: str, **beliefs: float) -> None:
                 pages=[record],
                 sources=[source],
                 groups={'["signals", "a.example"]': learned},
+                visits=[
+                    VisitRecord(page_id=number, at=NOW - 2 * 86_400, outcome=Outcome.CHANGED),
+                    VisitRecord(page_id=number, at=NOW - HOUR, outcome=Outcome.NOT_MODIFIED),
+                    VisitRecord(page_id=number, at=NOW - 120, outcome=Outcome.IGNORED),
+                    VisitRecord(page_id=number, at=NOW - 60, outcome=Outcome.CHANGED),
+                ],
                 fetches={(minute, "poll"): 4},
             ),
         )
@@ -60,7 +66,6 @@ def test_sources_are_listed_with_what_they_brought(freshness: Run, web_url: str)
 
     for expected in (
         SITEMAP,
-        "robots",
         "too early to tell",
         "60 s ago",
         "41",
@@ -85,12 +90,14 @@ def test_signals_are_judged_by_host_and_source(freshness: Run, web_url: str) -> 
     assert 0.5 < quality["confirmed_high"] < 1
 
 
-def test_the_share_of_the_budget_is_told(freshness: Run, web_url: str) -> None:
+def test_the_share_of_the_budget_is_told_of_each_spider_and_source(freshness: Run, web_url: str) -> None:
     with_sitemap(web_url)
-    (news, shop) = freshness("signals", "--json").json["budget"]
+    answer = freshness("signals", "--json").json
+    (news, shop), source = answer["budget"], answer["sources"][0]
 
     assert (news["polls"], news["fetches"]) == (4, 56)
     assert shop["share"] is None
+    assert (source["polls_last_day"], source["share"]) == (2, 2 / 56)
 
 
 def test_one_host_can_be_chosen(freshness: Run, web_url: str) -> None:
@@ -117,9 +124,9 @@ def test_a_narrow_terminal_gets_two_lines_a_source(
     lines = freshness("signals").out.splitlines()
 
     assert lines[:3] == [
-        "kind · found · last poll · polls · entries · new · signals · worth · dates",
+        "kind · last poll · polls · share · entries · new · signals · worth · dates",
         SITEMAP,
-        "  sitemap · robots · 60 s ago · 41 · 120 · 7 · 96 · 2.12 · too early to tell",
+        "  sitemap · 60 s ago · 41 · 3.6 % · 120 · 7 · 96 · 2.12 · too early to tell",
     ]
     assert max(map(len, lines)) <= 80
 
