@@ -28,6 +28,7 @@ SPIDER = "large"
 DAY = 86400.0
 SPAN = 90 * DAY
 BATCH = 100_000
+SIGNALS = [int(source) for source in (SignalSource.SITEMAP, SignalSource.FEED, SignalSource.PING)]
 STATUSES = {
     PageStatus.NEW: 0.03,
     PageStatus.ACTIVE: 0.92,
@@ -207,7 +208,7 @@ def write_signals(
     signals = {
         "id": np.arange(1, n_signals + 1),
         "page_id": rng.choice(pages["page_id"], n_signals),
-        "source": rng.choice([int(source) for source in SignalSource], n_signals, p=[0.5, 0.3, 0.1, 0.1]),
+        "source": rng.choice(SIGNALS, n_signals, p=[0.5, 0.35, 0.15]),
         "told_by": rng.choice(tellers, n_signals),
         "heard_at": heard_at,
         "claimed_at": heard_at - rng.exponential(3600.0, n_signals),

@@ -52,7 +52,7 @@ class SignalSource(IntEnum):
     SITEMAP = 0
     FEED = 1
     PING = 2
-    HTTP = 3  #: headers of other answers
+    SPARE = 3  #: in artificial webs only: what is stored of signals has room for four sources
 
 
 class Outcome(IntEnum):

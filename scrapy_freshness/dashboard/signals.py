@@ -44,7 +44,6 @@ _CLASSES = {
     SignalSource.SITEMAP: "c1",
     SignalSource.FEED: "c3",
     SignalSource.PING: "c4",
-    SignalSource.HTTP: "c2",
 }
 
 

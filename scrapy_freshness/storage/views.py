@@ -137,7 +137,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "spider": "spider of the page",
         "host": "host of the page",
         "url": "address of the page",
-        "source": "who says so: sitemap, feed, ping or http",
+        "source": "who says so: sitemap, feed or ping",
         "told_by": "address of the sitemap or feed, if it was one",
         "heard_at": "when it was heard; indexed",
         "heard_utc": "the same as text",
