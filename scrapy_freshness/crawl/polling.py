@@ -111,7 +111,7 @@ class Polls:
             return  # what was not announced is so at the next poll
         report.outcome = content_outcome(record, changed=True)
         report.measurement = measure_bytes(response.body)
-        self._end(page, report, taken)
+        self._end(page, report, taken, polled.findings.update_seconds)
 
     async def _announced(
         self, source: SourceRecord, polled: Polled, now: float, *, is_first: bool
@@ -159,7 +159,9 @@ class Polls:
         source.topic = (topics[0] if topics else source.url) if hubs else None
         self.advertised(source.url, links)
 
-    def _end(self, page: PageVisit, report: Report, taken: TakenIn) -> None:
+    def _end(
+        self, page: PageVisit, report: Report, taken: TakenIn, update_seconds: float | None = None
+    ) -> None:
         """Close the visit of a source, with what the poll was worth."""
         source = self._source_of(page.visit.record)
         is_barren = not taken.worth and not taken.new
@@ -168,7 +170,7 @@ class Polls:
         source.signals += taken.heard
         source.barren = source.barren + 1 if is_barren else 0
         source.last_poll_at, source.last_yield = report.at, taken.worth
-        report.poll = PollYield(taken.worth, is_barren=is_barren and not source.is_pinned)
+        report.poll = PollYield(taken.worth, is_barren and not source.is_pinned, update_seconds)
         self._known.note(source)
         self._visits.close(page, report)
 

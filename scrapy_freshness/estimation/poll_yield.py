@@ -6,8 +6,9 @@ that earns :math:`y` a second yields :math:`Y = yW(1-e^{-\tau/W})`, and
 
 .. math:: \hat y = \frac{\sum_i q^{n-i}Y_i}{\sum_i q^{n-i}W(1-e^{-\tau_i/W})}
 
-with older polls counting ever less. It begins with a made-up poll of a good source; what the first real one
-finds has gathered for years and tells nothing.
+with older polls counting ever less. It begins with a made-up poll of a good source, after the time in which
+it says that it is updated, or a usual wait; what the first real one finds has gathered for years and tells
+nothing.
 
 Yields are in prices of a visit at the time of the poll: so they mean the same after the price, or even the
 policy, has changed.
@@ -16,7 +17,7 @@ policy, has changed.
 from collections.abc import Mapping
 from math import expm1
 
-#: The made-up poll: by so many prices a source is better than a visit, after a usual wait.
+#: The made-up poll: by so many prices a source is better than a visit, each time that it is updated.
 _FIRST_YIELD = 4.0
 #: How much of what was known counts at the next poll: some three polls are remembered.
 _KEPT = 0.7
@@ -24,13 +25,13 @@ _KEPT = 0.7
 NAMES = ("yield_rate", "yield_seconds", "patience_seconds")
 
 
-def first_yield(usual_wait_seconds: float) -> dict[str, float]:
-    """What is believed of a source before its second poll.
+def first_yield(update_seconds: float) -> dict[str, float]:
+    """What is believed of a source before its second poll, if there is news in it so often.
 
     >>> first_yield(100.0)["yield_rate"]
     0.04
     """
-    return {"yield_rate": _FIRST_YIELD / usual_wait_seconds, "yield_seconds": usual_wait_seconds}
+    return {"yield_rate": _FIRST_YIELD / update_seconds, "yield_seconds": update_seconds}
 
 
 def next_yield(

@@ -183,7 +183,9 @@ def _after_poll(
     """What polls yield, and how long the next may wait if they yield nothing: twice as long each time."""
     patience = first = max(upkeep.gone_recheck_seconds, usual_wait_seconds)
     if record.last_visit_at is None:
-        return first_yield(usual_wait_seconds) | {"patience_seconds": first}
+        # What it says of itself is believed once; however rarely it is, it is polled when patience ends.
+        seconds = min(report.poll.update_seconds or usual_wait_seconds, first)
+        return first_yield(seconds) | {"patience_seconds": first}
     if report.poll.is_barren:
         longest = max(upkeep.gone_recheck_max_seconds, first)
         patience = min(2 * record.beliefs.get("patience_seconds", first), longest)

@@ -57,6 +57,7 @@ class PollYield(NamedTuple):
 
     worth: float = 0.0  #: in prices of a visit
     is_barren: bool = True  #: it brought no new page, and no signal that moves the choice of visits
+    update_seconds: float | None = None  #: how often the source says that it is updated
 
 
 _NOTHING = PollYield()

@@ -109,23 +109,13 @@ class Limits(NamedTuple):
     feed_bytes: int = 8_388_608  #: of a feed, which is parsed in one piece
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class PollingHints:
-    """When a source asks to be polled; None and empty where it does not say."""
-
-    ttl_seconds: float | None = None  #: RSS ttl: how long it may be kept
-    update_seconds: float | None = None  #: syndication module: how often it is updated
-    skip_hours: frozenset[int] = frozenset()  #: hours of the day, UTC, without updates
-    skip_days: frozenset[int] = frozenset()  #: days of the week without updates; Monday is 0
-
-
 @dataclass(slots=True)
 class Findings:
     """What was found about a source beside its entries."""
 
     kind: Kind = Kind.UNKNOWN
     n_entries: int = 0  #: entries that were yielded, without alternates
-    hints: PollingHints = field(default_factory=PollingHints)
+    update_seconds: float | None = None  #: how often it says that it is updated
     links: list[Link] = field(default_factory=list)  #: hubs, topics, and the page that a feed belongs to
     oddities: Counter[Oddity] = field(default_factory=Counter)
 

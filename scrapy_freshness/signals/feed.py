@@ -11,7 +11,7 @@ from typing import Any
 
 from scrapy_freshness.signals.addresses import read_address
 from scrapy_freshness.signals.collecting import Collector
-from scrapy_freshness.signals.contract import Entry, Oddity, PollingHints, Relation
+from scrapy_freshness.signals.contract import Entry, Oddity, Relation
 from scrapy_freshness.signals.thin_feed import thin_feed
 
 _PERIODS = {
@@ -21,8 +21,6 @@ _PERIODS = {
     "monthly": 30 * 86_400.0,
     "yearly": 365 * 86_400.0,
 }
-_LONGEST_HINT = 365 * 86_400.0
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _RELATIONS = {"hub": Relation.HUB, "self": Relation.SELF}
 
 
@@ -46,7 +44,7 @@ def feed_entries(text: str, collector: Collector) -> Iterator[list[Entry]]:
     if parsed.bozo:
         collector.findings.oddities[Oddity.BROKEN] = 1
     feed = parsed.feed
-    collector.findings.hints = _hints(feed, text)
+    collector.findings.update_seconds = _update_seconds(feed)
     collector.link(Relation.HOME, _text(feed, "link"))
     for link in dict.get(feed, "links") or ():
         for relation in str(link.get("rel", "")).lower().split():
@@ -75,28 +73,14 @@ def _text(item: dict[str, Any], name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _hints(feed: dict[str, Any], text: str) -> PollingHints:
-    minutes = _number(_text(feed, "ttl"))
+def _update_seconds(feed: dict[str, Any]) -> float | None:
+    """How often a feed says that it is updated: by the syndication module, or by the time it may be kept."""
     period = _PERIODS.get(_text(feed, "sy_updateperiod").lower())
-    frequency = _number(_text(feed, "sy_updatefrequency")) or 1.0
-    hours = (_number(hour) for hour in _listed(text, "skipHours", "hour"))
-    days = (day.lower() for day in _listed(text, "skipDays", "day"))
-    return PollingHints(
-        ttl_seconds=min(minutes * 60, _LONGEST_HINT) if minutes else None,
-        update_seconds=period / frequency if period else None,
-        skip_hours=frozenset(int(hour) % 24 for hour in hours if hour is not None and hour <= 24),
-        skip_days=frozenset(_WEEKDAYS.index(day) for day in days if day in _WEEKDAYS),
-    )
+    if period is not None:
+        return period / (_number(_text(feed, "sy_updatefrequency")) or 1.0)
+    minutes = _number(_text(feed, "ttl"))
+    return minutes * 60 if minutes else None
 
 
 def _number(text: str) -> float | None:
     return float(text) if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text, re.ASCII) else None
-
-
-def _listed(text: str, outer: str, inner: str) -> list[str]:
-    """Texts of the elements in the first element of a name; feedparser keeps only the last of them."""
-    begin = re.search(rf"(?i)<{outer}\s*>", text)
-    if begin is None:
-        return []
-    block = text[begin.end() : begin.end() + 2000].partition(f"</{outer}")[0]
-    return re.findall(rf"(?i)<{inner}\s*>\s*([a-z0-9]+)\s*</", block)

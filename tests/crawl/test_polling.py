@@ -80,11 +80,11 @@ class Crawl:
         """The visit of the feed has ended."""
         self.ended.set_result(report.poll)
 
-    def poll(self, *stories: str, home: str = "") -> PollYield:
+    def poll(self, *stories: str, home: str = "", head: str = "") -> PollYield:
         """The feed is polled and shows these stories."""
         date = formatdate(self.now)
         items = "".join(f"<item><link>{url}</link><pubDate>{date}</pubDate></item>" for url in stories)
-        body = f"<rss><channel><link>{home}</link>{items}</channel></rss>".encode()
+        body = f"<rss><channel><link>{home}</link>{head}{items}</channel></rss>".encode()
         ended = asyncio.run(self._polled(Response(FEED, body=body)))
         (source,) = self.known.take_changed()
         self.seen = source.seen or self.seen
@@ -133,6 +133,10 @@ def test_the_page_that_names_a_feed_gets_the_signal_if_the_feed_names_no_known_p
     crawl.poll(STORY, HOME, home=home)
 
     assert crawl.signalled() == [STORY, ARTICLE]
+
+
+def test_a_poll_tells_how_often_the_feed_says_that_it_is_updated() -> None:
+    assert Crawl(ARTICLE).poll(ARTICLE, head="<ttl>60</ttl>").update_seconds == 3600.0
 
 
 def test_dates_that_move_no_value_make_a_poll_barren() -> None:

@@ -196,6 +196,23 @@ def test_yields_are_learned_and_patience_doubles_with_each_barren_poll() -> None
     assert after.beliefs["yield_rate"] > record.beliefs["yield_rate"]
 
 
+@pytest.mark.parametrize(("update_seconds", "is_sooner"), [(20.0, True), (None, False), (1e9, False)])
+def test_a_source_is_polled_again_as_soon_as_it_says_that_there_is_news(
+    update_seconds: float | None, is_sooner: bool
+) -> None:
+    """Once: what polls yield decides from then on. A promise of news in years is not waited for."""
+    upkeep = Upkeep(gone_recheck_seconds=100.0, gone_recheck_max_seconds=1000.0)
+    report = Report(
+        outcome=Outcome.FIRST, at=50.0, poll=PollYield(is_barren=False, update_seconds=update_seconds)
+    )
+    after = updated_record(sitemap(), report, upkeep, 60.0)
+    usual = updated_record(sitemap(), Report(outcome=Outcome.FIRST, at=50.0), upkeep, 60.0)
+
+    assert (after.beliefs["yield_rate"] > usual.beliefs["yield_rate"]) is is_sooner
+    assert after.beliefs["yield_rate"] >= 0.6 * usual.beliefs["yield_rate"]
+    assert after.beliefs["patience_seconds"] == usual.beliefs["patience_seconds"]
+
+
 def test_polled_pages_are_known_again_after_a_restart() -> None:
     rates = np.full(N_PAGES, 1 / 50)
     crawl = Crawl(new_planner(estimator=KnownRates(rates))).start(known_pages(np.ones(N_PAGES), rates))

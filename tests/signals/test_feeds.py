@@ -165,26 +165,26 @@ def test_an_entry_without_a_link_is_left_out_and_counted(item: str) -> None:
     assert findings.oddities == {Oddity.NO_LINK: 1}
 
 
-def test_a_feed_says_when_it_is_to_be_polled() -> None:
-    head = """<ttl>90</ttl><skipHours><hour>0</hour><hour> 5 </hour><hour>24</hour><hour>x</hour></skipHours>
-        <skipDays><day>Sunday</day><day>monday</day><day>Doomsday</day></skipDays>
-        <sy:updatePeriod xmlns:sy="http://purl.org/rss/1.0/modules/syndication/">hourly</sy:updatePeriod>
-        <sy:updateFrequency xmlns:sy="http://purl.org/rss/1.0/modules/syndication/">4</sy:updateFrequency>"""
-    hints = read(rss(head=head), FEED_URL)[1].hints
-
-    assert hints.ttl_seconds == 5400.0
-    assert hints.update_seconds == 900.0
-    assert hints.skip_hours == {0, 5}
-    assert hints.skip_days == {0, 6}
+TTL = "<ttl>90</ttl>"
+PERIOD = '<sy:updatePeriod xmlns:sy="http://purl.org/rss/1.0/modules/syndication/">hourly</sy:updatePeriod>'
+FREQUENCY = PERIOD.replace("updatePeriod", "updateFrequency").replace("hourly", "4")
 
 
 @pytest.mark.parametrize(
-    "head", ["", "<ttl>soon</ttl>", "<ttl>-5</ttl>", "<ttl>0</ttl>", "<skipHours>1</skipHours>"]
+    ("head", "seconds"),
+    [
+        (TTL, 5400.0),
+        (PERIOD, 3600.0),
+        (TTL + PERIOD + FREQUENCY, 900.0),
+        (TTL + PERIOD.replace("hourly", "at times") + FREQUENCY, 5400.0),
+        ("", None),
+        ("<ttl>soon</ttl>", None),
+        ("<ttl>-5</ttl>", None),
+        ("<ttl>0</ttl>", None),
+    ],
 )
-def test_a_feed_that_says_nothing_useful_gives_no_hints(head: str) -> None:
-    hints = read(rss(head=head), FEED_URL)[1].hints
-
-    assert (hints.ttl_seconds, hints.update_seconds, hints.skip_hours) == (None, None, frozenset())
+def test_a_feed_says_how_often_it_is_updated(head: str, seconds: float | None) -> None:
+    assert read(rss(head=head), FEED_URL)[1].update_seconds == seconds
 
 
 HUBBED = {
