@@ -18,8 +18,14 @@ from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.model import PageKind, PageRecord, SignalSource, SourceRecord
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.signals.addresses import host_of, is_on_host
-from scrapy_freshness.signals.contract import Link, Relation
-from scrapy_freshness.signals.discovery import header_sources, page_links, robots_sitemaps, usual_sitemaps
+from scrapy_freshness.signals.contract import Kind, Link, Relation
+from scrapy_freshness.signals.discovery import (
+    ROBOTS_PATH,
+    header_sources,
+    page_links,
+    robots_sitemaps,
+    usual_sitemaps,
+)
 from scrapy_freshness.signals.polled import Said
 
 #: Sources of each kind that a host may have.
@@ -42,6 +48,7 @@ class SourceFinder:
     ----------
     fingerprint : by which a request's page is known
     discover : adds a page to those that are known; returns its record with its page id
+    overhears_robots : whether Scrapy reads the robots.txt of each server, so that it need not be fetched
     """
 
     def __init__(
@@ -52,6 +59,7 @@ class SourceFinder:
         *,
         fingerprint: Callable[[Request], int],
         discover: Callable[[PageRecord], PageRecord],
+        overhears_robots: bool,
     ) -> None:
         self._is_on = config.signals
         self._pinned = config.signal_sources
@@ -60,6 +68,7 @@ class SourceFinder:
         self._known = known
         self._fingerprint = fingerprint
         self._discover = discover
+        self._overhears_robots = overhears_robots
         self._named: dict[
             str, list[str]
         ] = {}  #: server -> sitemaps of its robots.txt, not added yet; oldest first
@@ -104,7 +113,7 @@ class SourceFinder:
         server = _server(response)
         self._visits[server] += 1
         for url in self._named.pop(server, ()):
-            self.add(url, PageKind.SITEMAP, found="robots", found_on=f"{server}/robots.txt")
+            self.add(url, PageKind.SITEMAP, found="robots", found_on=f"{server}{ROBOTS_PATH}")
         if self._visits[server] % _PAGES_PER_TRIAL == 0:
             self._try_next(server, page.host)
         if not has_changed:
@@ -118,13 +127,14 @@ class SourceFinder:
     def add_children(self, index: SourceRecord, sitemaps: Iterable[Said], now: float) -> int:
         """Add the sitemaps that an index names, and return how many; those that it dates anew are polled."""
         n_new = 0
+        found = "robots" if index.format == Kind.ROBOTS else "index"
         for url, claimed_at, _ in sitemaps:
             row = self._row_of(url)
             if row is not None and self._planner.known.is_polled(row):
                 claims = np.array([np.nan if claimed_at is None else claimed_at])
                 self._planner.news.hear(np.array([row]), claims, now, SignalSource.SITEMAP)
             elif index.depth < _DEEPEST:
-                n_new += self.add(url, PageKind.SITEMAP, found="index", parent=index) is not None
+                n_new += self.add(url, PageKind.SITEMAP, found=found, parent=index) is not None
         return n_new
 
     def add(
@@ -181,6 +191,8 @@ class SourceFinder:
             return
         trials = self._planner.known.count_pages(host) // _PAGES_PER_TRIAL
         usual = usual_sitemaps(server)
+        if not self._overhears_robots:
+            usual.insert(0, f"{server}{ROBOTS_PATH}")
         for url in usual[:trials]:
             if self._row_of(url) is None:
                 self.add(url, PageKind.SITEMAP, found="usual")

@@ -65,7 +65,14 @@ class Listening:
         self._wake: Callable[[], None] = lambda: None
         self._read_seen = read_seen
         self._sources = KnownSources()
-        self.finder = SourceFinder(config, planner, self._sources, fingerprint=fingerprint, discover=discover)
+        self.finder = SourceFinder(
+            config,
+            planner,
+            self._sources,
+            fingerprint=fingerprint,
+            discover=discover,
+            overhears_robots=crawler.settings.getbool("ROBOTSTXT_OBEY"),
+        )
         self.announcements = Announcements(
             planner,
             crawler.stats,

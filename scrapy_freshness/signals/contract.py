@@ -1,6 +1,6 @@
 """What reading a source yields: entries, and findings about the source itself.
 
-A source is a sitemap, a sitemap index, a feed, or a text with one URL a line. All are read alike::
+A source is a sitemap, a sitemap index, a feed, a text with one URL a line, or robots.txt. All read alike::
 
     reading = read_source(body, url, now=now)     # reading.py; looks at the first bytes only
     for entries in reading:                       # each step is a bounded piece of work
@@ -31,7 +31,7 @@ class Role(StrEnum):
 
     PAGE = auto()
     ALTERNATE = auto()  #: the page in another language, named by the entry of one; has no dates
-    SITEMAP = auto()  #: a source to be read in turn, named by a sitemap index
+    SITEMAP = auto()  #: a source to be read in turn, named by a sitemap index or robots.txt
 
 
 class Entry(NamedTuple):
@@ -65,6 +65,7 @@ class Kind(StrEnum):
     TEXT_SITEMAP = auto()
     FEED = auto()  #: RSS, Atom or RDF
     JSON_FEED = auto()
+    ROBOTS = auto()  #: a robots.txt that names sitemaps
 
 
 class Relation(StrEnum):

@@ -9,6 +9,7 @@ from scrapy_freshness.signals.addresses import read_address
 from scrapy_freshness.signals.contract import Link, Relation
 from scrapy_freshness.signals.link_header import header_links
 
+ROBOTS_PATH = "/robots.txt"
 #: Paths at which sitemaps are when robots.txt names none.
 SITEMAP_PATHS = (
     "/sitemap.xml",

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Collection, Iterator
 from itertools import chain
+from urllib.parse import urlsplit
 
 from scrapy_freshness.signals.collecting import Collector
-from scrapy_freshness.signals.contract import Entry, Findings, Kind, Limits, Oddity, Reading
+from scrapy_freshness.signals.contract import Entry, Findings, Kind, Limits, Oddity, Reading, Role
+from scrapy_freshness.signals.discovery import ROBOTS_PATH, robots_sitemaps
 from scrapy_freshness.signals.feed import feed_entries
 from scrapy_freshness.signals.json_feed import json_feed_entries
 from scrapy_freshness.signals.plain import PIECE, text_pieces
@@ -38,7 +40,7 @@ def read_source(
     hosts: Collection[str] = (),
     limits: Limits = _DEFAULT_LIMITS,
 ) -> Reading:
-    """Read a sitemap, sitemap index or feed, gzipped or not; which of them, its content says.
+    """Read a sitemap, sitemap index or feed, gzipped or not, as its content says which; or a robots.txt.
 
     Parameters
     ----------
@@ -69,6 +71,9 @@ class _SourceReading:
 
     def __iter__(self) -> Iterator[list[Entry]]:
         collector, findings = self._collector, self.findings
+        if urlsplit(collector.url).path == ROBOTS_PATH:
+            yield self._named_by_robots()
+            return
         most = collector.limits.plain_bytes
         pieces = text_pieces(self._body, self._content_type, most, findings.oddities)
         start = _start(pieces)
@@ -85,6 +90,15 @@ class _SourceReading:
         else:
             text = _at_most(pieces, collector.limits.feed_bytes, collector)
             yield from (feed_entries if kind is Kind.FEED else json_feed_entries)(text, collector)
+
+    def _named_by_robots(self) -> list[Entry]:
+        """The sitemaps that a robots.txt names; one that names none is no source."""
+        urls = robots_sitemaps(self._body, self._collector.url)
+        found = [self._collector.entry(url, role=Role.SITEMAP) for url in urls]
+        self.findings.kind = Kind.ROBOTS if found else Kind.UNKNOWN
+        if not found:
+            self.findings.oddities[Oddity.NOT_A_SOURCE] = 1
+        return [entry for entry in found if entry]
 
 
 def _start(pieces: Iterator[str]) -> str:

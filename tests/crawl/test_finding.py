@@ -36,6 +36,7 @@ class Found:
             self.known,
             fingerprint=number_of,
             discover=lambda page: self.planner.discover(page, 0.0),
+            overhears_robots=True,
         )
 
     def sources(self) -> list[SourceRecord]:

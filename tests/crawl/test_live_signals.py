@@ -107,16 +107,38 @@ def test_usual_paths_are_tried_one_after_the_other_until_there_is_a_sitemap(
     site.pages["/"] = html(*links)
     site.pages |= {link: html(text=link) for link in links}
     site.pages["/sitemap.xml"] = html(text="Sorry, there is no such page")  # with status 200
-    site.pages["/sitemap-index.xml"] = sitemap(site.url("/hidden"))
+    site.pages["/sitemap_index.xml"] = sitemap(site.url("/hidden"))
     site.pages["/hidden"] = html(text="hidden")
 
     crawled = crawl(tmp_path, site.url("/"))
 
-    tried = [each.path for each in site.log if "sitemap" in each.path]
-    assert tried == ["/sitemap.xml", "/sitemap_index.xml", "/sitemap-index.xml"]
+    tried = [each.path for each in site.log if each.path.endswith((".txt", ".xml"))]
+    assert sorted(tried) == ["/robots.txt", "/sitemap.xml", "/sitemap_index.xml"]
     assert site.url("/hidden") in {item["url"] for item in crawled.items}
     assert crawled.stat("freshness/polls/gone") == 2
     assert crawled.stat("freshness/polls_unreadable") == 1
+
+
+def test_robots_txt_is_read_for_its_sitemaps_where_scrapy_does_not_read_it(
+    site: Site, tmp_path: Path
+) -> None:
+    links = [f"/{number}" for number in range(20)]
+    site.pages["/"] = html(*links)
+    site.pages |= {link: html(text=link) for link in links}
+    site.pages["/robots.txt"] = Answer(f"User-agent: *\nDisallow: /\nSitemap: {site.url('/map.xml')}")
+    site.pages["/map.xml"] = sitemap(site.url("/hidden"))
+    site.pages["/hidden"] = html(text="hidden")
+
+    crawled = crawl(tmp_path, site.url("/"), settings={"ROBOTSTXT_OBEY": False})
+
+    assert site.url("/hidden") in {item["url"] for item in crawled.items}
+    sources = {row["url"]: row for row in rows(crawled.database_url, "SELECT * FROM v_sources")}
+    assert (sources[site.url("/robots.txt")]["found"], sources[site.url("/robots.txt")]["format"]) == (
+        "usual",
+        "robots",
+    )
+    assert sources[site.url("/map.xml")]["found"] == "robots"
+    assert crawled.stat("freshness/fetches/poll") == 2
 
 
 def test_no_source_is_looked_for_when_signals_are_off(site: Site, tmp_path: Path) -> None:

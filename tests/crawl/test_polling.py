@@ -54,6 +54,7 @@ class Crawl:
             self.known,
             fingerprint=number_of,
             discover=lambda page: self.planner.discover(page, self.now),
+            overhears_robots=True,
         )
         self.announcements = Announcements(
             self.planner,

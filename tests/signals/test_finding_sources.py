@@ -3,8 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sources import SITE, read
 
-from scrapy_freshness.signals.contract import Link, Relation
+from scrapy_freshness.signals.contract import Kind, Link, Relation, Role
 from scrapy_freshness.signals.discovery import header_sources, page_links, robots_sitemaps, usual_sitemaps
 from scrapy_freshness.signals.link_header import header_links
 
@@ -204,3 +205,14 @@ def test_what_is_written_as_a_link_header_is_read(links: list[tuple[str, list[st
 @given(st.text(st.sampled_from('<>;,="\\ abrel')) | st.text())
 def test_no_link_header_is_an_error(value: str) -> None:
     header_sources([value], PAGE)
+
+
+def test_a_robots_txt_is_a_source_if_it_names_sitemaps() -> None:
+    entries, findings = read(f"Sitemap: /map.xml\nSitemap: http://cdn.example/map.xml\n{PAGE}", ROBOTS)
+
+    assert [(entry.url, entry.role) for entry in entries] == [
+        (f"{SITE}/map.xml", Role.SITEMAP),
+        ("http://cdn.example/map.xml", Role.SITEMAP),
+    ]
+    assert findings.kind is Kind.ROBOTS
+    assert read("User-agent: *\nDisallow: /", ROBOTS)[1].kind is Kind.UNKNOWN
