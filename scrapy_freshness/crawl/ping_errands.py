@@ -4,7 +4,7 @@ They go the way of all untracked requests: through the scheduler, at the pace of
 are busy. Because strangers cause them, they get a small part of the budget only.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from scrapy import FormRequest, Request
@@ -45,10 +45,12 @@ def key_request(url: str, most_bytes: int, answered: Answered, failed: Failed) -
     return Request(url, meta=_META | meta, callback=answered, errback=failed, dont_filter=True)
 
 
-def hub_request(url: str, form: dict[str, str], answered: Answered, failed: Failed) -> Request:
+def hub_request(url: str, form: Mapping[str, str], answered: Answered, failed: Failed) -> Request:
     """Return the request of a subscriber to a hub."""
     meta = _META | {"dont_merge_cookies": True}
-    return FormRequest(url, formdata=form, meta=meta, callback=answered, errback=failed, dont_filter=True)
+    return FormRequest(
+        url, formdata=dict(form), meta=meta, callback=answered, errback=failed, dont_filter=True
+    )
 
 
 #: Nothing of this is crawling: robots.txt and the spider's domains are not about it. Who sends the ping, or

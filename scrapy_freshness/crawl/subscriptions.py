@@ -3,7 +3,7 @@
 import logging
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from re import Pattern
 
@@ -13,12 +13,13 @@ from twisted.python.failure import Failure
 from xxhash import xxh3_64_digest
 
 from scrapy_freshness.clock import Clock
+from scrapy_freshness.crawl.http import header_text
 from scrapy_freshness.crawl.known_hosts import KnownHosts
 from scrapy_freshness.crawl.ping_contract import Push, SendsRequests
 from scrapy_freshness.crawl.ping_errands import hub_request
 from scrapy_freshness.errors import PingError
 from scrapy_freshness.model import Subscription
-from scrapy_freshness.signals.addresses import host_of
+from scrapy_freshness.signals.addresses import host_of, read_address
 from scrapy_freshness.signals.contract import Link, Relation
 from scrapy_freshness.signals.leases import Step, asked, check_lease, confirmed, given_up, next_step
 from scrapy_freshness.signals.websub import Intent, is_signed, subscription_form
@@ -32,6 +33,8 @@ _MOST_STEPS = 10
 #: Pushes that are recognised when they come again.
 _REMEMBERED = 64
 _DIGEST_BYTES = 8
+#: Redirects that are followed with the same form (section 5.1), so many in a row.
+_REDIRECTS, _MOST_REDIRECTS = (307, 308), 3
 _FORBIDDEN, _NOT_FOUND, _GONE = 403, 404, 410
 _EVENTS = {"subscribe": "subscribed", "unsubscribe": "unsubscribed", "denied": "denied"}
 
@@ -186,18 +189,28 @@ class Subscriptions:
             lease_seconds=int(self._lease_seconds),
             subscribe=subscribe,
         )
-        answered = partial(self._hub_answered, subscription.hub)
-        failed = partial(self._hub_failed, subscription.hub)
-        request = hub_request(subscription.hub, form, answered, failed)
-        if not self._send(request, host_of(subscription.hub) or "", now):
+        if not self._post(subscription.hub, form, now, _MOST_REDIRECTS):
             return False
         self._count("asked")
         asked(subscription, now)
         self._save(subscription)
         return True
 
-    def _hub_answered(self, hub: str, response: Response) -> None:
-        if not 200 <= response.status < 300:  # else its question follows, or has come already
+    def _post(self, hub: str, form: Mapping[str, str], now: float, redirects: int) -> bool:
+        """Send a form to a hub, and to where it redirects; False if there is no place for it now."""
+        answered = partial(self._hub_answered, hub, form, redirects)
+        request = hub_request(hub, form, answered, partial(self._hub_failed, hub))
+        return self._send(request, host_of(hub) or "", now)
+
+    def _hub_answered(self, hub: str, form: Mapping[str, str], redirects: int, response: Response) -> None:
+        if 200 <= response.status < 300:
+            return  # its question follows, or has come already
+        target = read_address(header_text(response, "Location") or "", hub)
+        if response.status in _REDIRECTS and redirects and target and self._is_allowed(target.url):
+            is_asked = self._post(target.url, form, self._clock.now(), redirects - 1)
+        else:
+            is_asked = False
+        if not is_asked:
             self._count("hub_failed")
             logger.info("The hub %s answered %d; it is asked again later", hub, response.status)
 

@@ -103,9 +103,10 @@ def submit(submissions: Submissions, url: str = PAGE) -> int:
         return refusal.status
 
 
-def answer(request: Request, body: bytes = KEY.encode(), status: int = 200) -> None:
+def answer(request: Request, body: bytes = KEY.encode(), status: int = 200, location: str = "") -> None:
     assert request.callback is not None
-    request.callback(Response(request.url, status=status, body=body))
+    headers = {"Location": location} if location else {}
+    request.callback(Response(request.url, status=status, body=body, headers=headers))
 
 
 def test_a_key_file_is_read_once_a_day(world: World) -> None:
@@ -262,6 +263,47 @@ def test_a_hub_that_fails_is_asked_again_later(world: World) -> None:
 
     assert len(world.sent) == 3
     assert world.count("pings/websub/hub_failed") == 2
+
+
+def asked_hub(world: World, *allowed: str) -> Request:
+    """A subscription's first request to its hub."""
+    subscriptions = world.subscriptions(*allowed)
+    subscriptions.advertised(links(), PAGE)
+    subscriptions.keep_up()
+    return world.sent[0]
+
+
+@pytest.mark.parametrize("status", [307, 308])
+def test_a_hub_that_redirects_gets_the_same_form_there(world: World, status: int) -> None:
+    first = asked_hub(world)
+    answer(first, status=status, location="/v2")
+    second = world.sent[1]
+    answer(second, status=202)
+
+    assert (second.method, second.url, second.body) == ("POST", f"{HUB}v2", first.body)
+    assert world.count("pings/websub/hub_failed") == 0
+
+
+def test_a_hub_that_redirects_for_ever_has_failed(world: World) -> None:
+    request = asked_hub(world)
+    for _ in range(9):
+        answer(request, status=307, location=HUB)
+        request = world.sent[-1]
+        if world.count("pings/websub/hub_failed"):
+            break
+
+    assert len(world.sent) == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "location"),
+    [(307, "http://other.example/"), (307, "ftp://hub.example/"), (307, ""), (302, HUB), (303, HUB)],
+)
+def test_other_redirects_of_hubs_are_not_followed(world: World, status: int, location: str) -> None:
+    answer(asked_hub(world, r"^http://hub\.example/"), status=status, location=location)
+
+    assert len(world.sent) == 1
+    assert world.count("pings/websub/hub_failed") == 1
 
 
 def test_without_a_place_in_the_budget_others_have_their_turn(world: World) -> None:

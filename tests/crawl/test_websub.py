@@ -102,6 +102,21 @@ def test_a_wrong_secret_a_replay_and_a_stranger_change_nothing(
     assert len(site.asked("/")) == 1
 
 
+def test_a_hub_that_has_moved_is_subscribed_to_where_it_is(
+    site: Site, hub: WebSubHub, tmp_path: Path
+) -> None:
+    topic = site.url("/")
+    site.pages["/"] = Answer(str(naming(site, hub, "/").body).replace(hub.url, site.url("/hub")))
+    site.pages["/hub"] = Answer(status=307, headers={"Location": hub.url})
+    pinged = subscribed_crawl(tmp_path, site)
+    wait_for_subscriber(pinged, hub, topic)
+    done = pinged.stop()
+
+    assert [(each.method, each.path) for each in site.asked("/hub")] == [("POST", "/hub")]
+    assert done.stat(f"{WEBSUB}/subscribed") == 1
+    assert done.stat(f"{WEBSUB}/hub_failed") == 0
+
+
 def test_a_lease_is_renewed_before_it_ends(site: Site, hub: WebSubHub, tmp_path: Path) -> None:
     topic = site.url("/")
     hub.longest_lease_seconds = 4
