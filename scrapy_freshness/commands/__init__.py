@@ -122,7 +122,7 @@ def parse(
 
 
 def run_subcommand(module: Any, settings: Any, options: argparse.Namespace, clock: Any = None) -> int:
-    """Run a subcommand; an error it raises on purpose becomes one line and exit code 1 (2 for bad input)."""
+    """Run a subcommand; an error that is no bug becomes one line and exit code 1 (2 for bad input)."""
     from scrapy_freshness.commands.context import Context
 
     try:
