@@ -109,6 +109,15 @@ def words(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def policy_names(text: str) -> tuple[str, ...]:
+    """Parse a comma-separated string of policies, each once; the papers write theirs in capitals.
+
+    >>> policy_names("greedy, FS-S, Greedy")
+    ('greedy', 'fs-s')
+    """
+    return tuple(dict.fromkeys(words(text.lower())))
+
+
 def patterns(value: Any) -> tuple[re.Pattern[str], ...]:
     """Parse a list of regular expressions (a single string is one expression)."""
     expressions = [value] if isinstance(value, str) and value else value or ()

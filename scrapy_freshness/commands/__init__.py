@@ -122,7 +122,7 @@ def parse(
 
 
 def run_subcommand(module: Any, settings: Any, options: argparse.Namespace, clock: Any = None) -> int:
-    """Run a subcommand; an error it raises on purpose becomes one line and exit code 1 (2 for bad input)."""
+    """Run a subcommand; an error that is no bug becomes one line and exit code 1 (2 for bad input)."""
     from scrapy_freshness.commands.context import Context
 
     try:
@@ -136,10 +136,10 @@ def run_subcommand(module: Any, settings: Any, options: argparse.Namespace, cloc
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        # A name that no file can have, a full disk: what nobody who knows more has put into words.
+        # What nobody who knows more has put into words: a name that no file can have, or a full disk.
         name = clipped(safe(str(error.filename)), _SHOWN_NAME) + ": " if error.filename else ""
         sys.stderr.write(f"scrapy freshness: {name}{safe(error.strerror or str(error))}\n")
-        return 2
+        return 2 if name else 1
     return exit_code
 
 

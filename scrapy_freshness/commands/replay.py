@@ -7,9 +7,10 @@ a git repository. Each record is a contest of its own, and so is each budget.
 All policies see only what a crawler would have seen at the time.
 
 Policies are those of a crawl with the project's settings;
--s FRESHNESS_CRAWL_COST=2 tries another. With --learn they learn from their
-visits, as a crawl does (-s FRESHNESS_ESTIMATOR=mle); without, they know the
-mean rates of the record, so that the difference is what learning costs.
+-s FRESHNESS_CRAWL_COST=2 tries another. FRESHNESS_THRESHOLD, PARTICIPATION,
+QUERY_IMPORTANCE and MIN_DIVERGENCE do not count. With --learn they learn from
+their visits, as a crawl does (-s FRESHNESS_ESTIMATOR=mle); without, they know
+the mean rates of the record, so that the difference is what learning costs.
 All spend the budget when they like: rivals have all their intervals scaled by
 one factor, our policies have one price that a fetch must be worth, both found
 in hindsight so that each makes as many fetches. With --pacing rate ours are
@@ -23,7 +24,8 @@ from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.replay_plan import Plan, Record
 from scrapy_freshness.commands.replay_plot import save_plot
 from scrapy_freshness.commands.replay_table import print_tables
-from scrapy_freshness.config import Config
+from scrapy_freshness.config import Config, setting_name
+from scrapy_freshness.errors import InputError
 from scrapy_freshness.planning.policy import policy_named
 from scrapy_freshness.simulator.comparison import compared
 from scrapy_freshness.simulator.contest import takes_price
@@ -34,6 +36,9 @@ from scrapy_freshness.simulator.run import Progress
 
 Row = dict[str, str | float | bool | None]
 
+#: Settings in whose place is what a contest is: fetches are limited by its budget, hubs lead nowhere, nobody
+#: searches, and a copy is fresh or not.
+_WITHOUT = tuple(map(setting_name, ("threshold", "participation", "query_importance", "min_divergence")))
 #: Steps of the progress bar that a run is.
 _STEPS = 100
 
@@ -68,6 +73,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Context, options: argparse.Namespace) -> None:
+    for name in (each.partition("=")[0] for each in options.set):
+        if name in _WITHOUT:
+            raise InputError(f"{name} says nothing here: contests know nothing of it (docs/replay.md)")
     plan = Plan.of(options)
     learner_for = learning(context.config) if plan.learn else None
     if learner_for is not None:

@@ -105,8 +105,8 @@ def _budgets(text: str) -> list[float]:
     return list(dict.fromkeys(units.parsed("--budget", each.strip(), per_day) for each in text.split(",")))
 
 
-def _policies(text: str) -> list[str]:
-    names = list(dict.fromkeys(units.words(text)))
+def _policies(text: str) -> tuple[str, ...]:
+    names = units.policy_names(text)
     if not names:
         raise ConfigError("--policy names no policy")
     for name in names:

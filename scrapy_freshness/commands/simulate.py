@@ -30,7 +30,7 @@ from scrapy_freshness.simulator.plots import plot
 from scrapy_freshness.simulator.simulate import Result, Standing, simulate, standings
 from scrapy_freshness.simulator.worlds import world_named, world_names
 from scrapy_freshness.simulator.worlds.contract import Metric, Size, World, made_world, option_names
-from scrapy_freshness.units import parsed, positive_int, whole, words
+from scrapy_freshness.units import parsed, policy_names, positive_int, whole, words
 
 _SEED = whole(0, 2**53)
 #: Steps of the progress bar.
@@ -79,7 +79,7 @@ def _simulate(context: Context, options: argparse.Namespace) -> None:
     world = made_world(kind, given)
     sizes = _sizes(options, kind)
     usual = kind.usual
-    policies = words(options.policy) if options.policy is not None else usual.policies
+    policies = policy_names(options.policy) if options.policy is not None else usual.policies
     seed = parsed("--seed", options.seed, _SEED)
     repeat = usual.repeat
     if options.repeat is not None:
@@ -98,7 +98,7 @@ def _simulate(context: Context, options: argparse.Namespace) -> None:
             options.world,
             world,
             sizes,
-            tuple(dict.fromkeys(policies)),
+            policies,
             seed=seed,
             repeat=repeat,
             learn=options.learn,

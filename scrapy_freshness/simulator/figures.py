@@ -38,8 +38,10 @@ def check_plot(name: str) -> Path:
         raise ConfigError(
             f"a plot is written to a file that ends in {' or '.join(SUFFIXES)}, not to {name!r}"
         )
-    if not path.absolute().parent.is_dir() or path.is_dir():
+    if not path.absolute().parent.is_dir():
         raise ConfigError(f"{name} cannot be written: there is no folder {str(path.absolute().parent)!r}")
+    if path.is_dir():
+        raise ConfigError(f"{name} cannot be written: it is a folder")
     if importlib.util.find_spec("matplotlib") is None:
         raise ConfigError(
             "plots need matplotlib, which is not installed: pip install scrapy-freshness[plots]"

@@ -168,8 +168,9 @@ class _RuleRun:
         """Note the entries that are new; those that do not say when they were published came evenly since."""
         shown = self._entries.setdefault(page, set())
         born = look.born or [math.nan] * len(look.links)
-        new = [at for link, at in zip(look.links, born, strict=True) if link not in shown]
-        dated = [min(at, now) for at in new if not math.isnan(at)]
+        # A link that is shown twice is one entry.
+        new = {link: at for link, at in zip(look.links, born, strict=True) if link not in shown}
+        dated = [min(at, now) for at in new.values() if not math.isnan(at)]
         since = self._looked_at.get(page, now)  # how old those of the first look are nobody knows
         undated = np.linspace(now, since, len(new) - len(dated), endpoint=False)
         self._new_entries[page] = dated + (undated.tolist() if since < now else [])

@@ -71,7 +71,7 @@ class StormCrawlerAdaptive:
 class NewsCrawl:
     """news-crawl: feeds and sitemaps by StormCrawler's rule with other numbers.
 
-    Articles it fetches once and never again, which here are pages that are not replayed.
+    Articles it fetches once and never again; here the rule comes back to every page.
 
     >>> NewsCrawl().first(0.0).interval_seconds / 3600
     24.0

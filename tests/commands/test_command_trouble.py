@@ -1,5 +1,6 @@
 """What every subcommand does when the database is missing, empty, in use, newer, or full of hostile text."""
 
+import errno
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from answering import Answer
 from small_web import HOSTILE, SLOW, page
 
+from scrapy_freshness.commands import module_of
 from scrapy_freshness.insight.human import safe
 from scrapy_freshness.model import Batch
 from scrapy_freshness.storage.store import Store
@@ -108,6 +110,16 @@ def test_a_name_that_no_file_can_have_is_one_line(freshness: Run, command: tuple
     assert answer.exit_code == 2
     assert is_one_line(answer)
     assert "File name too long" in answer.err
+
+
+def test_a_full_disk_is_an_error_not_bad_input(freshness: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(module_of("settings"), "run", run)
+    answer = freshness("settings")
+
+    assert (answer.exit_code, answer.err) == (1, "scrapy freshness: No space left on device\n")
 
 
 @pytest.mark.parametrize(

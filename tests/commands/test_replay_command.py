@@ -90,6 +90,12 @@ def test_there_is_one_object_for_each_trace_budget_and_policy(replay: Replay, tr
     assert (answer.exit_code, answer.err) == (0, "")
 
 
+def test_policies_may_be_written_as_the_papers_write_them(replay: Replay, traces: Path) -> None:
+    answer = replay(traces / "pages.jsonl.gz", "--policy", "LDS,Fixed,lds", "--budget", "5/day", "--json")
+
+    assert [row["policy"] for row in answer.json] == ["lds", "fixed"]
+
+
 def test_our_policies_may_spend_the_budget_when_they_like_and_contests_begin_again(
     replay: Replay, traces: Path
 ) -> None:
@@ -353,6 +359,10 @@ def refusal(answer: Answer) -> str:
             {"--plot": "/nowhere/figure.png"},
             "/nowhere/figure.png cannot be written: there is no folder '/nowhere'",
         ),
+        ({"-s": "FRESHNESS_THRESHOLD=2"}, "FRESHNESS_THRESHOLD says nothing here"),
+        ({"-s": "FRESHNESS_PARTICIPATION=0"}, "FRESHNESS_PARTICIPATION says nothing here"),
+        ({"-s": "FRESHNESS_QUERY_IMPORTANCE=1"}, "FRESHNESS_QUERY_IMPORTANCE says nothing here"),
+        ({"-s": "FRESHNESS_MIN_DIVERGENCE=.1"}, "FRESHNESS_MIN_DIVERGENCE says nothing here"),
         ({"--path": "*.txt"}, "--path tells which files of a repository are meant"),
         ({"--git": "/nowhere"}, "/nowhere: cannot change to '/nowhere': No such file or directory"),
     ],
@@ -406,4 +416,8 @@ def test_files_that_are_not_there_are_one_line(replay: Replay, tmp_path: Path) -
     )
     assert refusal(replay(tmp_path, *options)) == f"{tmp_path} cannot be read: Is a directory"
     assert "not a git repository" in refusal(replay("--git", tmp_path, *options))
+    (tmp_path / "folder.png").mkdir()
+    assert refusal(replay("none", *options, "--plot", tmp_path / "folder.png")) == (
+        f"{tmp_path / 'folder.png'} cannot be written: it is a folder"
+    )
     assert refusal(replay(*options)) == "name a TRACE, or a repository with --git"

@@ -98,6 +98,12 @@ def test_policies_learn_only_if_they_are_told_to(simulate: Run) -> None:
     assert learned[1]["values"] == known[1]["values"]
 
 
+def test_policies_may_be_written_as_the_papers_write_them(simulate: Run) -> None:
+    rows = simulate("longevity", "--policy", "FS-S,HS-D,fs-s", *QUICK, "--json").json
+
+    assert [row["policy"] for row in rows] == ["fs-s", "hs-d"]
+
+
 def test_options_of_a_world_are_in_the_answer(simulate: Run) -> None:
     row = simulate("poisson", "--policy", "greedy", *QUICK, "--signals", "noisy", "--json").json[0]
 
