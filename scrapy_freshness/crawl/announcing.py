@@ -5,7 +5,7 @@ budget decides what is visited when.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,9 +46,8 @@ class Announcements:
     Parameters
     ----------
     fingerprint : by which a request's page is known
-    discover : takes a page that is not known, from the request for it and what is believed of it because of
-        who names it; None if it cannot be kept
-    beliefs_of_links : what is believed of pages that somebody names
+    discover : takes a page that is not known, from the request for it and the page id of who told of it, None
+        if it was no page; None if it cannot be kept
     wake : called when there is something new to be visited
     """
 
@@ -58,15 +57,13 @@ class Announcements:
         stats: StatsCollector,
         *,
         fingerprint: Callable[[Request], int],
-        discover: Callable[[Request, Mapping[str, float]], PageRecord | None],
-        beliefs_of_links: Callable[[SignalSource], Mapping[str, float]],
+        discover: Callable[[Request, int | None], PageRecord | None],
         wake: Callable[[], None],
     ) -> None:
         self._planner = planner
         self._stats = stats
         self._fingerprint = fingerprint
         self._discover = discover
-        self._beliefs_of_links = beliefs_of_links
         self._wake = wake
         self.unasked: UnaskedRequests | None = None  #: set when the spider is there
         self._log: list[SignalRecord] = []
@@ -165,7 +162,7 @@ class Announcements:
         for url, claimed_at, is_new in entries:
             row = self._row_of(url)
             if row is None:
-                row = self._row_of_new(url, source)
+                row = self._row_of_new(url, told_by)
                 if row is None:
                     taken.refused += 1
                     continue
@@ -207,7 +204,7 @@ class Announcements:
         except ValueError:  # Scrapy is stricter than the readers of sources
             return None
 
-    def _row_of_new(self, url: str, source: SignalSource) -> int | None:
+    def _row_of_new(self, url: str, told_by: int | None) -> int | None:
         """Row of a page that is known from now on; None if the spider would not take it."""
         try:
             request = self.unasked.request_for_new(url) if self.unasked else None
@@ -215,7 +212,7 @@ class Announcements:
             return None
         if request is None or self._planner.known.row_of(self._fingerprint(request)) is not None:
             return None
-        record = self._discover(request, self._beliefs_of_links(source))
+        record = self._discover(request, told_by)
         return None if record is None else self._planner.known.row_of(record.fingerprint)
 
 

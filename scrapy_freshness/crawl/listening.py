@@ -22,9 +22,9 @@ from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import kind_of
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import Visits
-from scrapy_freshness.model import UNSEEN, PageKind, PageRecord, SignalSource, VisitRecord, are_polled
-from scrapy_freshness.planning.planner import UNKNOWN_PAGE, Planner
-from scrapy_freshness.signals.contract import Entry
+from scrapy_freshness.model import UNSEEN, PageKind, PageRecord, SourceRecord, VisitRecord, are_polled
+from scrapy_freshness.planning.planner import Planner
+from scrapy_freshness.signals.contract import SHOWS_NEWS, Entry
 from scrapy_freshness.signals.polled import Polled
 from scrapy_freshness.signals.seen import key_of, seconds_at
 
@@ -77,8 +77,7 @@ class Listening:
             planner,
             crawler.stats,
             fingerprint=fingerprint,
-            discover=self.discover_unasked,
-            beliefs_of_links=self._beliefs_of_links,
+            discover=self._discover_announced,
             wake=lambda: self._wake(),
         )
         self.polls = Polls(
@@ -143,11 +142,14 @@ class Listening:
         sources = self._sources.take_changed()
         journal.note_signals(sources, self.announcements.take_log(), self.announcements.take_shown())
 
-    def _beliefs_of_links(self, source: SignalSource) -> Mapping[str, float]:
-        """Where hubs are polled for news, a new entry of a feed is worth what a new link of a hub is."""
-        if not self._config.hubs or source is not SignalSource.FEED:
-            return {}
-        return self._planner.beliefs_of_links(UNKNOWN_PAGE)
+    def _discover_announced(self, request: Request, told_by: int | None) -> PageRecord | None:
+        """Add a page that was announced; what shows news is to its pages what a hub is to its new links."""
+        source = None if told_by is None else self._sources.get(told_by)
+        if source is None or source.format not in SHOWS_NEWS:
+            return self.discover_unasked(request)
+        is_first_poll = not source.polls  # then everything is new to us
+        beliefs = self._planner.beliefs_of_links(_page_of(source)) if self._config.hubs else {}
+        return self.discover_unasked(request, beliefs, None if is_first_poll else source.page_id)
 
     def discover_unasked(
         self,
@@ -185,3 +187,9 @@ class Listening:
             found_on=found_on,
         )
         return self._discover(page)
+
+
+def _page_of(source: SourceRecord) -> PageRecord:
+    """The page that a source is."""
+    host = slot_of(Request(source.url))
+    return PageRecord(page_id=source.page_id, fingerprint=0, url=source.url, host=host, kind=source.kind)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.insight.hub_cases import hub_cases
+from scrapy_freshness.insight.believed_sources import BelievedSources
 from scrapy_freshness.insight.hub_reasons import hub_sentences
 from scrapy_freshness.insight.keeping_up import is_held_up
 from scrapy_freshness.insight.outlook import Outlook, Terms
@@ -130,8 +130,8 @@ def price_on_host(
 
 def _hub_sentences(store: Store, config: Config, record: PageRecord, now: float) -> list[str]:
     report = hub_report(store, record.page_id)
-    cases = hub_cases(store, config, [report], now) if report is not None else []
-    return [sentence for case in cases for sentence in hub_sentences(case, now)]
+    case = None if report is None else BelievedSources(store, config, report.spider, now).hub(report)
+    return [] if case is None else hub_sentences(case, now)
 
 
 def _others(store: Store, config: Config, spider: str, now: float) -> Others:

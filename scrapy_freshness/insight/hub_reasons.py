@@ -9,7 +9,8 @@ from scrapy_freshness.insight.human import count, duration, every, number, relat
 from scrapy_freshness.storage.hub_reports import HubReport
 from scrapy_freshness.value.saturation import saturates_at
 
-_STANDING = {
+#: Why a source is not polled, by its status.
+STANDING = {
     "new": "it was not fetched yet",
     "gone": "it is gone, and looked at again ever more rarely",
     "moved": "it redirects for good, and its target is polled",
@@ -59,7 +60,7 @@ def hub_reason(case: HubCase, now: float) -> str:
     """Why a hub is or is not polled, in a clause."""
     hub = case.report
     if hub.status.name != "ACTIVE":
-        return _STANDING[hub.status.name.lower()]
+        return STANDING[hub.status.name.lower()]
     if hub.state.name == "RETIRED":
         return (
             f"no new link in {count(hub.barren, 'poll')}: looked at again {relative(hub.next_look_at, now)}"

@@ -16,7 +16,7 @@ for what was missed; those of the paper do not.
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,13 @@ def inherited_beliefs(source: PageRecord) -> dict[str, float]:
     if source.kind is not PageKind.SOURCE:
         return {}
     return {name: value for name, value in source.beliefs.items() if name in ("profit", "decay")}
+
+
+def beliefs_of_links(learner: Learner, source: PageRecord) -> dict[str, float]:
+    """Profit and decay of pages that a source shows, whatever it was; none if the learner knows none."""
+    if source.kind is not PageKind.SOURCE:
+        source = replace(source, kind=PageKind.SOURCE, beliefs={})
+    return inherited_beliefs(replace(source, beliefs=dict(learner.prior(source))))
 
 
 @dataclass(slots=True)

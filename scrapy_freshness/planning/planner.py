@@ -16,14 +16,14 @@ from dataclasses import replace
 import numpy as np
 
 from scrapy_freshness.estimation.history import ends_unchanged
-from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, VisitRecord
+from scrapy_freshness.model import PageColumns, PageRecord, PageStatus, VisitRecord
 from scrapy_freshness.planning.assessment import Assessment, Visiting, assessment_of
 from scrapy_freshness.planning.books import Books
 from scrapy_freshness.planning.frontier import Frontier
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.known_pages import KnownPages
 from scrapy_freshness.planning.learner import Learner
-from scrapy_freshness.planning.link_learner import inherited_beliefs
+from scrapy_freshness.planning.link_learner import beliefs_of_links
 from scrapy_freshness.planning.news import News
 from scrapy_freshness.planning.policy import Policy
 from scrapy_freshness.planning.price import Prices, long_run_price
@@ -163,9 +163,7 @@ class Planner:
 
     def beliefs_of_links(self, source: PageRecord) -> dict[str, float]:
         """Profit and decay of pages that a source shows, whatever it was; none if the policy has none."""
-        if source.kind is not PageKind.SOURCE:
-            source = replace(source, kind=PageKind.SOURCE, beliefs={})
-        return inherited_beliefs(replace(source, beliefs=dict(self._learner.prior(source))))
+        return beliefs_of_links(self._learner, source)
 
     def discover(self, page: PageRecord, now: float) -> PageRecord:
         """Add a page that is not known yet; returns its record with the page id that it got."""

@@ -61,11 +61,16 @@ class Kind(StrEnum):
 
     UNKNOWN = auto()  #: none of these: an error page, an image, nothing
     SITEMAP = auto()
+    NEWS_SITEMAP = auto()  #: one whose entries are all marked as news
     SITEMAP_INDEX = auto()
     TEXT_SITEMAP = auto()
     FEED = auto()  #: RSS, Atom or RDF
     JSON_FEED = auto()
     ROBOTS = auto()  #: a robots.txt that names sitemaps
+
+
+#: Whose new entries are, as a rule, pages that have just appeared.
+SHOWS_NEWS = frozenset({Kind.FEED, Kind.JSON_FEED, Kind.NEWS_SITEMAP})
 
 
 class Relation(StrEnum):
@@ -116,6 +121,7 @@ class Findings:
 
     kind: Kind = Kind.UNKNOWN
     n_entries: int = 0  #: entries that were yielded, without alternates
+    n_news: int = 0  #: of these, marked as news in a sitemap
     update_seconds: float | None = None  #: how often it says that it is updated
     links: list[Link] = field(default_factory=list)  #: hubs, topics, and the page that a feed belongs to
     oddities: Counter[Oddity] = field(default_factory=Counter)

@@ -12,7 +12,7 @@ from typing import Any
 from lxml import etree
 
 from scrapy_freshness.signals.collecting import Collector
-from scrapy_freshness.signals.contract import Entry, Moment, Oddity, Role
+from scrapy_freshness.signals.contract import Entry, Kind, Moment, Oddity, Role
 from scrapy_freshness.signals.plain import PIECE
 
 #: Elements that an element may have pending; of those in deeper ones only the last is kept.
@@ -52,6 +52,8 @@ def sitemap_entries(pieces: Iterator[str], collector: Collector) -> Iterator[lis
     parser.feed(b"</all>")
     parser.close()  # ends what is still open
     yield list(_entries(parser, collector))
+    if 0 < collector.findings.n_news == collector.findings.n_entries:
+        collector.findings.kind = Kind.NEWS_SITEMAP
     errors = parser.feed_error_log
     if len(errors) >= _LISTED_ERRORS or any(each.level >= etree.ErrorLevels.FATAL for each in errors):
         collector.findings.oddities[Oddity.BROKEN] = 1
@@ -103,6 +105,7 @@ def _entries(parser: Any, collector: Collector) -> Iterator[Entry]:
 
 def _entries_of(element: Any, collector: Collector) -> Iterator[Entry]:
     url = lastmod = published = None
+    is_news = False
     alternates = []
     for child in element.iterchildren(*_WANTED):
         match _local_name(child.tag):
@@ -111,7 +114,7 @@ def _entries_of(element: Any, collector: Collector) -> Iterator[Entry]:
             case "lastmod":
                 lastmod = child.text
             case "news":
-                published = _text_of(child, "publication_date")
+                is_news, published = True, _text_of(child, "publication_date")
             case "link" if "alternate" in child.get("rel", "alternate"):
                 alternates.append(child.get("href", ""))
     if url is None:
@@ -121,6 +124,7 @@ def _entries_of(element: Any, collector: Collector) -> Iterator[Entry]:
     role = Role.SITEMAP if _local_name(element.tag) == "sitemap" else Role.PAGE
     entry = collector.entry(url, changed=changed, published=collector.date(published), role=role)
     if entry is not None:
+        collector.findings.n_news += is_news
         yield entry
     for alternate in alternates:
         if alternate != url and (entry := collector.entry(alternate, role=Role.ALTERNATE)):

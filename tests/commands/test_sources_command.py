@@ -10,6 +10,8 @@ from small_web import HOUR, NOW, page
 from test_command_docs import documented, paths
 
 from scrapy_freshness.model import Batch, CrawlState, HubRecord, HubState, PageKind, PageStatus, SourceRecord
+from scrapy_freshness.planning.learning import group_name
+from scrapy_freshness.planning.link_learner import PROFIT_STATE
 from scrapy_freshness.storage.store import Store
 
 Run = Callable[..., Answer]
@@ -53,8 +55,18 @@ def hubs_url(sqlite_url: str) -> str:
                 next_look_at=NOW + 5 * HOUR,
             )
         )
-    feed = page(HOME + "feed", HOUR, HOUR, page_id=99, kind=PageKind.FEED)
-    source = SourceRecord(page_id=99, url=feed.url, kind=PageKind.FEED, found="page", polls=4, new_pages=10)
+    earns = {"yield_rate": 0.05, "yield_seconds": HOUR, "patience_seconds": 86400.0}
+    feed = page(HOME + "feed", HOUR, HOUR, page_id=99, kind=PageKind.FEED, beliefs=earns)
+    quiet = page(
+        HOME + "map", HOUR, HOUR, page_id=98, kind=PageKind.SITEMAP, beliefs=earns | {"yield_rate": 0.0}
+    )
+    sources = [
+        SourceRecord(
+            page_id=99, url=feed.url, kind=feed.kind, found="page", format="feed", polls=4, new_pages=10
+        ),
+        SourceRecord(page_id=98, url=quiet.url, kind=quiet.kind, found="robots", format="sitemap", barren=3),
+    ]
+    clicked = {group_name("profits", ("a.example", "99")): PROFIT_STATE.pack(50.0, 1 / HOUR, 9.0, 450.0)}
     state = CrawlState(
         spider="news",
         policy="holistic",
@@ -64,7 +76,8 @@ def hubs_url(sqlite_url: str) -> str:
         price=5000.0,
     )
     with Store.open(sqlite_url) as store:
-        store.save("news", Batch(pages=[*pages, feed], hubs=hubs, sources=[source], state=state))
+        batch = Batch(pages=[*pages, feed, quiet], hubs=hubs, sources=sources, state=state, groups=clicked)
+        store.save("news", batch)
     return sqlite_url
 
 
@@ -86,7 +99,24 @@ def test_every_hub_is_told_with_what_it_brings_and_why(freshness: Run, hubs_url:
     bound = 10 / HOUR * PROFIT * 86400
     assert bound * (1 - (1 + interval / 86400) * math.exp(-interval / 86400)) == pytest.approx(5000, rel=1e-3)
     assert hubs[""]["budget_share"] == pytest.approx((1 / interval + 10 / HOUR) / 0.1, rel=1e-3)
-    assert found["announcing"][0]["pages_per_poll"] == 2.5
+
+
+def test_feeds_are_told_with_what_they_bring_and_why(freshness: Run, hubs_url: str) -> None:
+    settings = {"FRESHNESS_HUBS": True}
+    feed, sitemap = freshness("sources", "--json", url=hubs_url, settings=settings).json["announcing"]
+
+    assert feed["pages_per_poll"] == 2.5
+    assert (feed["profit"], feed["decay"]) == (50.0, pytest.approx(1 / HOUR))
+    assert feed["why"] == "what it tells in a day is worth 4,320 visits"
+    # y W * R1(I/W) = 1 price, independently of the code that inverts it; W = pages / budget.
+    wait, interval = 8 / 0.1, feed["interval_seconds"]
+    assert 0.05 * wait * (1 - (1 + interval / wait) * math.exp(-interval / wait)) == pytest.approx(
+        1, rel=1e-3
+    )
+    assert feed["budget_share"] == pytest.approx(1 / interval / 0.1)
+    assert (sitemap["profit"], sitemap["decay"]) == (None, None)
+    assert sitemap["interval_seconds"] == 86400.0
+    assert sitemap["why"].startswith("nothing of worth in 3 polls")
 
 
 def test_all_that_is_told_is_documented(freshness: Run, hubs_url: str) -> None:

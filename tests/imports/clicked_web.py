@@ -23,13 +23,13 @@ def page(page_id: int, url: str, **fields: object) -> PageRecord:
     return PageRecord(page_id=page_id, fingerprint=number_of(url), url=url, host=host, **fields)  # type: ignore[arg-type]
 
 
-def fill(store: Store, n_new: int = 0) -> None:
+def fill(store: Store, n_new: int = 0, kind: PageKind = PageKind.SOURCE) -> None:
     """A hub, three old pages of which two spiders know one, and new pages, found on the hub hour by hour."""
     store.save(
         "news",
         Batch(
             pages=[
-                page(HUB, "https://a.example/hub", kind=PageKind.SOURCE),
+                page(HUB, "https://a.example/hub", kind=kind),
                 page(2, "https://a.example/old"),
                 page(3, "https://a.example/quiet"),
                 page(4, "https://b.example/unlogged"),

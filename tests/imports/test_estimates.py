@@ -13,9 +13,12 @@ from scrapy_freshness.estimation.change_rate import PriorPoints
 from scrapy_freshness.imports.estimates import refresh_estimates
 from scrapy_freshness.imports.page_rates import importances_of, write_changed
 from scrapy_freshness.model import Batch, PageKind
+from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.importances import Importances
-from scrapy_freshness.planning.learners import ESTIMATORS
+from scrapy_freshness.planning.learners import ESTIMATORS, learner_for
 from scrapy_freshness.planning.link_learner import LinkLearner
+from scrapy_freshness.planning.planner import Planner
+from scrapy_freshness.planning.policy import policy_named
 from scrapy_freshness.storage.estimate_rows import load_page_clicks
 from scrapy_freshness.storage.importance_rows import ImportanceRule, give_importances
 from scrapy_freshness.storage.schema import page_feed
@@ -214,3 +217,22 @@ def test_a_source_earns_what_its_pages_were_clicked(store: Store, tmp_path: Path
     assert 1 / found["decay"] == pytest.approx(life, rel=0.15)
     assert unknown["profit"] == elsewhere["profit"] == pytest.approx(profit / 2, rel=0.1)
     assert no_source["profit"] == 0.0
+
+
+def test_entries_of_a_feed_are_worth_what_those_before_were_clicked(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    fill(sqlite_store, 150, PageKind.FEED)
+    clicks = drawn_clicks(np.random.default_rng(1), 150, 12.0, 2 * 3600.0)
+    import_clicks(sqlite_store, click_table(tmp_path / "clicks.csv", clicks))
+    refresh_estimates(sqlite_store)
+
+    policy = policy_named("holistic")
+    planner = Planner(policy, Hosts(5.0, 60.0), learner_for(policy))
+    planner.told.groups_are(sqlite_store.load_groups("news"))
+    (feed,) = sqlite_store.load_records([HUB])
+    found = planner.beliefs_of_links(feed)
+
+    assert found == {"profit": pytest.approx(12.0, rel=0.1), "decay": pytest.approx(1 / 7200, rel=0.15)}
+    unknown = planner.beliefs_of_links(replace(feed, page_id=99))
+    assert unknown["profit"] == pytest.approx(6.0, rel=0.1)

@@ -63,6 +63,7 @@ def test_extensions_add_dates_and_pages_but_images_and_videos_are_none() -> None
     assert entries[0].published == (1794787200.0, DAY)
     assert entries[0].changed is None
     assert findings.n_entries == 1
+    assert findings.kind is Kind.NEWS_SITEMAP
     assert not findings.oddities
 
 
