@@ -1,10 +1,12 @@
 """Requests for pages that the spider has not asked for, but would: named by sitemaps, feeds, hubs, pings."""
 
 import inspect
+import logging
 from collections.abc import Callable
 from typing import cast
 
 from scrapy import Request, Spider
+from scrapy.http import HtmlResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.link import Link
 from scrapy.spiders import CrawlSpider, SitemapSpider
@@ -12,6 +14,8 @@ from scrapy.utils.url import url_is_from_any_domain
 
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.tracking import Tracker, Tracking
+
+logger = logging.getLogger(__name__)
 
 
 class UnaskedRequests:
@@ -79,11 +83,23 @@ class UnaskedRequests:
                     return Request(url, callback=callback)
             return None
         if isinstance(spider, CrawlSpider):
-            for number, rule in enumerate(spider._rules):
-                if rule.link_extractor.matches(url):
-                    return spider._build_request(number, Link(url))
-            return None
+            shown_on = HtmlResponse(url, request=Request(url))  # there is no page that links to it
+            try:
+                return _by_crawl_rules(spider, url, shown_on)
+            except Exception:  # as in Scrapy, what the spider's own functions fail on is not followed
+                logger.exception("The rules of %s have failed for %s", spider.name, url)
+                return None
         return Request(url) if self._parses_all else None
+
+
+def _by_crawl_rules(spider: CrawlSpider, url: str, shown_on: HtmlResponse) -> Request | None:
+    """What the first rule that takes a link makes of it."""
+    for number, rule in enumerate(spider._rules):
+        if rule.link_extractor.matches(url):
+            for link in rule.process_links([Link(url)]):  # type: ignore[operator]  # a name no more
+                request = spider._build_request(number, link)
+                return rule.process_request(request, shown_on)  # type: ignore[operator]
+    return None
 
 
 def callbacks_of(spider_class: type[Spider]) -> set[str]:

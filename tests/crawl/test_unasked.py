@@ -42,6 +42,34 @@ class RuledSpider(CrawlSpider):
         pass
 
 
+class ChangingSpider(CrawlSpider):
+    """Its rules look at links and requests, and at the page that shows them, as those of others do."""
+
+    name = "changing"
+    rules = (
+        Rule(
+            LinkExtractor(), process_links="without_drafts", process_request="changed", callback="parse_story"
+        ),
+        Rule(LinkExtractor(allow="/draft/"), callback="parse_draft"),
+    )
+
+    def without_drafts(self, links):
+        return [link for link in links if "/draft/" not in link.url]
+
+    def changed(self, request, response):
+        if "/old/" in request.url:
+            return None
+        if "/odd/" in request.url:
+            return request.replace(cookies={"shown": response.css("title::text").get().strip()})
+        return request.replace(headers={"X-Shown-On": response.url}, meta={**request.meta, **response.meta})
+
+    def parse_story(self, response):
+        pass
+
+    def parse_draft(self, response):
+        pass
+
+
 class MapSpider(SitemapSpider):
     name = "map"
     sitemap_rules = [("/story/", "parse_story")]
@@ -87,6 +115,21 @@ def test_a_request_by_a_rule_can_be_made_again_after_a_restart() -> None:
     assert request.meta["rule"] == 1
     assert '"callback":"_callback"' in (request_to_json(request, spider, ("*",)) or "")
     assert request_for(spider, "http://a.example/imprint") is None
+
+
+def test_rules_may_change_or_drop_what_somebody_else_names(caplog: pytest.LogCaptureFixture) -> None:
+    spider = ChangingSpider()
+    story, draft = request_for(spider), request_for(spider, "http://a.example/draft/1")
+
+    assert story is not None
+    assert story.headers["X-Shown-On"] == STORY.encode()  # no page has shown it: the page itself, empty
+    assert story.meta["rule"] == 0
+    assert draft is not None
+    assert draft.meta["rule"] == 1  # the first rule does not want it
+    assert request_for(spider, "http://a.example/old/1") is None
+    assert not caplog.records
+    assert request_for(spider, "http://a.example/odd/1") is None
+    assert "http://a.example/odd/1" in caplog.text
 
 
 @pytest.mark.parametrize(
