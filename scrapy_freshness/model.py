@@ -237,7 +237,7 @@ class HubRecord:
 
 @dataclass(slots=True, frozen=True, kw_only=True)
 class LinkSegment:
-    """Some of the links that were seen on pages of a host: sources.seen."""
+    """Some of the links that hubs of a host have shown: sources.seen."""
 
     host: str
     number: int

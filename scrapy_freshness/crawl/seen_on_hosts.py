@@ -1,4 +1,4 @@
-"""The links that were seen on pages of each host: from the database when they are needed first."""
+"""The links that hubs of each host have shown: from the database when they are needed first."""
 
 from collections.abc import Callable, Iterable
 

@@ -1,4 +1,4 @@
-"""The links that were ever seen on pages of a host: sorted keys in memory, segments in the database.
+"""The links that hubs of a host have ever shown: sorted keys in memory, segments in the database.
 
 A segment takes so many keys, then the next one begins. What is written at a flush is the last segment with
 its new keys, and that is some kilobytes at the most, however many links a host has shown. To write a segment
