@@ -110,6 +110,16 @@ def test_options_of_a_world_are_in_the_answer(simulate: Run) -> None:
     assert row["options"] == {"signals": "noisy"}
 
 
+def test_without_participation_echo_is_that_of_the_paper(simulate: Run) -> None:
+    size = ("echo", "--pages", "20", "--rate", "5", "--horizon", "3", "--repeat", "1", "--json")
+    arguments = (*size, "--policy", "echo-newpages,bfs")
+    usual, paper = (simulate(*arguments, *option).json for option in ((), ("--no-participation",)))
+
+    assert paper == simulate(*arguments, "--participation", "False").json
+    assert paper[0]["values"] != usual[0]["values"]
+    assert paper[1]["values"] == usual[1]["values"]
+
+
 def test_means_are_over_the_webs_of_which_anything_can_be_said(simulate: Run) -> None:
     arguments = ("echo", "--pages", "3", "--rate", "50", "--horizon", "2", "--policy", "echo-greedy,bfs")
     rows = simulate(*arguments, "--repeat", "4", "--json").json

@@ -1,25 +1,31 @@
-"""Which links of a main page become hubs, and how many are fetched only to see how old their pages are."""
+"""Which pages become hubs, how many are fetched only to see how old they are; which come back, or move."""
 
 import asyncio
+from email.utils import formatdate
 
 import numpy as np
+import pytest
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.request import fingerprint
 from twisted.internet.defer import succeed
 
+from scrapy_freshness.clock import ManualClock
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.hub_parts import rules_of
 from scrapy_freshness.crawl.hub_search import HubSearch
+from scrapy_freshness.crawl.hubs import Hubs
 from scrapy_freshness.crawl.known_hubs import KnownHubs
 from scrapy_freshness.crawl.seen_on_hosts import SeenOnHosts
-from scrapy_freshness.model import HubRecord
+from scrapy_freshness.crawl.visiting import PageVisit
+from scrapy_freshness.model import UNSEEN, HubRecord, HubState, Outcome, PageKind, PageRecord
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_for
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import policy_named
-from scrapy_freshness.sources.links import Shown
+from scrapy_freshness.planning.visits import Report, Visit
+from scrapy_freshness.sources.links import LinkReader, Shown
 from scrapy_freshness.sources.seen import SeenLinks
 
 DAY = 86400.0
@@ -46,6 +52,7 @@ class Search:
         self.known = KnownHubs()
         self.known.put(ROOT)
         self.dates: dict[str, float] = {}
+        self.discovered: list[PageRecord] = []
         self.search = HubSearch(
             config,
             self.planner,
@@ -53,7 +60,7 @@ class Search:
             self.known,
             rules_of(config),
             fingerprint=lambda request: int.from_bytes(fingerprint(request)[:8], "big", signed=True),
-            discover=lambda page: self.planner.discover(page, 0.0),
+            discover=self.discover,
             discover_unasked=lambda request, beliefs: None,
             cached=lambda page_ids: [],
             dates_of=lambda host, urls: succeed(
@@ -61,6 +68,11 @@ class Search:
             ),
         )
         self.search.unasked = Polls()
+
+    def discover(self, page: PageRecord) -> PageRecord:
+        """Add a page to those that are known."""
+        self.discovered.append(self.planner.discover(page, 0.0))
+        return self.discovered[-1]
 
     def look(self, *paths: str, now: float) -> int:
         """Look at a main page that links to these; returns how many pages became known."""
@@ -125,6 +137,46 @@ def test_links_of_a_host_that_was_forgotten_are_new_again() -> None:
     assert asyncio.run(seen()) == (1, 3)
 
 
+def http_date(days_ago: float, now: float) -> str:
+    return formatdate(now - days_ago * DAY, usegmt=True)
+
+
+def test_a_page_that_was_fetched_to_see_how_old_it_is_becomes_a_hub_if_it_is_old() -> None:
+    found, now = Search(), 100 * DAY
+    found.look("/section", "/story/1", "/story/2", now=now)
+    section, story, silent = found.discovered
+    for page, said in ((section, http_date(5, now)), (story, http_date(1, now)), (silent, None)):
+        assert found.search.is_looking_at(page.page_id)
+        found.search.looked_at(page, said, now)
+        found.search.looked_at(page, http_date(5, now), now)  # the next visit is one like others
+
+    (hub,) = (hub for hub in found.known if hub.url != ROOT.url)
+    assert (hub.url, hub.found_on, hub.evidence) == (section.url, ROOT.url, "last-modified")
+    assert hub.is_unseen
+    assert not any(found.search.is_looking_at(page.page_id) for page in found.discovered)
+
+
+def test_a_hub_that_has_moved_is_one_where_it_is() -> None:
+    found, now = Search(), 10 * DAY
+    found.dates["http://a.example/section"] = 1.0
+    found.look("/section", now=now)
+    (hub,) = (hub for hub in found.known if hub.url != ROOT.url)
+    new_place, elsewhere = (
+        found.discover(PageRecord(page_id=0, fingerprint=number, url=url, host=url.split("/")[2]))
+        for number, url in ((1, "http://a.example/sections/"), (2, "http://b.example/section"))
+    )
+
+    found.search.follow(hub, elsewhere, now)
+    assert found.known.get(elsewhere.page_id) is None
+    found.search.follow(hub, new_place, now)
+    moved = found.known.get(new_place.page_id)
+    assert moved is not None
+    assert (moved.url, moved.found, moved.found_on, moved.evidence, moved.polls) == (
+        *(new_place.url, "link", ROOT.url, hub.evidence, 0),
+    )
+    assert found.planner.known.row_of(new_place.fingerprint) in found.planner.wished.urgent
+
+
 def test_a_host_has_only_so_many_hubs() -> None:
     found = Search(FRESHNESS_HUBS_PER_HOST=3)
     sections = [f"/section/{number}" for number in range(5)]
@@ -133,3 +185,48 @@ def test_a_host_has_only_so_many_hubs() -> None:
     found.look(*sections, now=10 * DAY)
 
     assert len(list(found.known)) == 3
+
+
+async def hubs_of(found: Search) -> Hubs:
+    """The books of hubs, for visits that have been made."""
+    config = Config.from_settings({"FRESHNESS_HUBS": True})
+    return Hubs(
+        config,
+        found.planner,
+        None,  # type: ignore[arg-type]  # no visit is closed
+        ManualClock(0.0),
+        StatsCollector(Crawler(Spider)),
+        found.known,
+        SeenOnHosts(lambda host: succeed(SeenLinks())),
+        found.search,
+        None,  # type: ignore[arg-type]  # the links have been looked at
+        rules=rules_of(config),
+        reader=LinkReader(),
+        in_background=lambda work: succeed(work()),
+    )
+
+
+@pytest.mark.parametrize("kind", [PageKind.PAGE, PageKind.UNASKED], ids=lambda kind: kind.name)
+def test_a_retired_hub_is_a_page_again_until_a_visit_finds_a_new_link(kind: PageKind) -> None:
+    found = Search()
+    hubs = asyncio.run(hubs_of(found))
+    request = UNSEEN if kind is PageKind.UNASKED else None
+    page = found.discover(
+        PageRecord(page_id=0, fingerprint=1, url="http://a.example/tags", host="a.example", request=request)
+    )
+    found.known.put(
+        HubRecord(page_id=page.page_id, url=page.url, found="link", state=HubState.ACTIVE, polls=1)
+    )
+
+    def visited(days: float, new_links: int) -> tuple[HubState, PageKind | None]:
+        visit = Visit(row=0, record=page, opened_at=days * DAY, value=1.0)
+        report = Report(outcome=Outcome.CHANGED, at=days * DAY)
+        hubs.ending(PageVisit(visit, "a.example", found_links=new_links, shown=[]), report)
+        hub = found.known.get(page.page_id)
+        assert hub is not None
+        return hub.state, report.kind
+
+    assert [visited(day, 0)[0] for day in range(9)][-1] is HubState.ACTIVE
+    assert visited(9, 0) == (HubState.RETIRED, kind)
+    assert visited(10, 0) == (HubState.RETIRED, kind)
+    assert visited(11, 2) == (HubState.ACTIVE, PageKind.SOURCE)

@@ -200,3 +200,40 @@ def test_a_page_of_the_spider_stays_one_when_it_is_a_hub(site: Site, tmp_path: P
     hub = hubs_of(done)[site.url("/")]
     assert hub.is_root
     assert not hub.is_unseen
+
+
+def test_settings_say_whose_hubs_are_looked_for_and_which_links_are_news(site: Site, tmp_path: Path) -> None:
+    """The spider asks for a page of another host, which is none of those that the settings name."""
+
+    def section(headers: Mapping[str, str], count: int) -> Answer:
+        content = f"<a href='/story/{count}?v={count}'>s</a><a href='/story/same?v={count}'>s</a>"
+        aside = f"<aside><a href='/story/aside-{count}'>s</a></aside>"
+        nav = "<nav><a href='/story/nav'>s</a></nav><a rel='nofollow' href='/story/hidden'>s</a>"
+        return Answer(f"<html><body>{nav}{content}{aside}</body></html>")
+
+    asked_for, named = site.url("/start", host=1), site.url("/")
+    site.pages |= {
+        "/start": html(),
+        "/": html("/news", "/imprint", text="Welcome"),
+        **dict.fromkeys(("/news", "/imprint"), section),
+        **{f"/story/{name}": html(text="a story") for name in ("nav", "hidden")},
+    }
+    settings = {
+        **SETTINGS,
+        "FRESHNESS_HOSTS": [named],
+        "FRESHNESS_HUBS_DENY": ["/imprint"],
+        "FRESHNESS_LINK_RULES": [(r"\?v=[0-9]+", "")],
+        "FRESHNESS_BOILERPLATE_CSS": ["aside"],
+        "FRESHNESS_OBEY_NOFOLLOW": False,
+    }
+    enough = site.seen({"/news": 5, "/story/nav": 1, "/story/hidden": 1})
+    done = crawl(tmp_path, asked_for, spider=HOOK, settings=settings, until=enough)
+
+    assert "Traceback" not in done.log, done.log
+    assert hubs_of(done).keys() == {named, site.url("/news")}
+    assert not site.asked("/imprint")
+    assert not site.asked("/", host=1)
+    stories = [each.path for each in site.log if each.path.startswith("/story/")]
+    assert {"/story/nav", "/story/hidden"} <= set(stories)
+    assert len({path for path in stories if path.startswith("/story/same")}) == 1
+    assert not any("aside" in path for path in stories)

@@ -5,6 +5,8 @@ import pytest
 from believed import value
 from scipy.integrate import quad
 
+from scrapy_freshness.config import Config
+from scrapy_freshness.planning.policy import policy_of
 from scrapy_freshness.value.holistic import Holistic
 
 SOURCE = {
@@ -33,3 +35,16 @@ def test_a_source_whose_links_leave_is_polled_sooner() -> None:
     )
 
     assert leaving > 2 * staying
+
+
+@pytest.mark.parametrize("policy", ["echo-newpages", "echo-schedule", "echo-greedy", "holistic"])
+def test_the_settings_say_whether_a_source_is_polled_whose_pages_are_not_worth_their_fetches(
+    policy: str,
+) -> None:
+    many_cheap_links = {"link_rate": 100.0, "profit": 1.0, "decay": 0.4, "leaving": 0.0, "price": 2.0}
+
+    def worth(participation: bool) -> float:
+        settings = {"FRESHNESS_POLICY": policy, "FRESHNESS_PARTICIPATION": participation}
+        return value(policy_of(Config.from_settings(settings)).model, 5.0, **SOURCE, **many_cheap_links)
+
+    assert worth(participation=True) < many_cheap_links["price"] < worth(participation=False)

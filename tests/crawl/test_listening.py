@@ -1,13 +1,17 @@
-"""What is believed of a page because a feed has shown it, and who is said to have shown it first."""
+"""What sitemaps and feeds tell of pages: what new ones are worth, who showed them first, how old they are."""
 
 import asyncio
+from collections.abc import Mapping
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scrapy import Spider
 from scrapy.crawler import Crawler
 from scrapy.statscollectors import StatsCollector
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.request import fingerprint
+from twisted.internet.defer import succeed
 
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.listening import Listening
@@ -19,9 +23,9 @@ from scrapy_freshness.planning.learning import group_name
 from scrapy_freshness.planning.link_learner import PROFIT_STATE
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import policy_named
-from scrapy_freshness.signals.polled import Said
+from scrapy_freshness.signals.polled import Said, read_poll
 
-FEED_ID, HOST = 1, "a.example"
+FEED_ID, HOST, NOW = 1, "a.example", 1794900000.0
 PROFITS = {
     (HOST, str(FEED_ID)): (12.0, 1 / 7200),
     (HOST,): (3.0, 1 / 600),
@@ -51,6 +55,7 @@ class Heard:
             }
         )
         self.pages: list[PageRecord] = []
+        self.seen: dict[int, bytes] = {}  #: what sources said at their last polls
         self.listening = Listening(
             crawler,
             config,
@@ -59,7 +64,7 @@ class Heard:
             fingerprint=lambda request: int.from_bytes(fingerprint(request)[:8], "big", signed=True),
             discover=self._discover,
             in_background=None,  # type: ignore[arg-type]  # nothing is read
-            read_seen=None,  # type: ignore[arg-type]
+            read_seen=lambda page_id: succeed(self.seen[page_id]),
         )
         self.listening.open(UnaskedRequests(config, crawler.spider), lambda: None)
 
@@ -67,9 +72,9 @@ class Heard:
         self.pages.append(self.planner.discover(page, 0.0))
         return self.pages[-1]
 
-    def source(self, url: str = f"http://{HOST}/feed") -> SourceRecord:
+    def source(self, url: str = f"http://{HOST}/feed", kind: PageKind = PageKind.FEED) -> SourceRecord:
         """A feed that was polled before."""
-        found = self.listening.finder.add(url, PageKind.FEED, found="page")
+        found = self.listening.finder.add(url, kind, found="page")
         assert found is not None
         found.format, found.polls = "feed", 1
         return found
@@ -87,6 +92,20 @@ class Heard:
         asyncio.run(take())
         assert self.pages[-1].url == story.url
         return self.pages[-1]
+
+    def says(self, kind: PageKind, body: str) -> None:
+        """A source of that kind has said so at its last poll."""
+        source = self.source(f"http://{HOST}/{kind.name.lower()}.xml", kind)
+        polled = read_poll(body.encode(), source.url, before=b"", now=NOW)
+        self.seen[source.page_id], source.entries = polled.seen, polled.findings.n_entries
+
+    def dates(self, *urls: str) -> dict[str, list[float]]:
+        """When links were changed, by whom says so."""
+
+        async def found() -> Mapping[str, NDArray[np.float64]]:
+            return await maybe_deferred_to_future(self.listening.dates_of(HOST, list(urls)))
+
+        return {name: dates.tolist() for name, dates in asyncio.run(found()).items()}
 
 
 def earns(page: PageRecord) -> tuple[float, float]:
@@ -131,3 +150,26 @@ def test_only_news_are_worth_most_at_once_and_only_where_hubs_are_polled_for_the
     feed.format = format_
 
     assert (heard.announced(feed).beliefs["profit"] > 0) is is_news
+
+
+def test_sitemaps_and_feeds_say_how_old_a_link_is() -> None:
+    heard = Heard()
+    old, older, unknown = (f"http://{HOST}/{path}" for path in ("news", "sport/", "imprint"))
+    heard.says(
+        PageKind.SITEMAP,
+        f"<urlset><url><loc>{old}</loc><lastmod>2026-11-16T00:00:00Z</lastmod></url>"
+        f"<url><loc>{unknown}</loc></url></urlset>",
+    )
+    heard.says(
+        PageKind.FEED,
+        f"<rss version='2.0'><channel><item><link>{older}</link><guid>{older}</guid>"
+        "<pubDate>Sun, 15 Nov 2026 00:00:00 GMT</pubDate></item></channel></rss>",
+    )
+    day = 1794787200.0  # of the sitemap's date
+
+    found = heard.dates(old, older, unknown)
+
+    assert {name: [date if date > 0 else None for date in dates] for name, dates in found.items()} == {
+        "sitemap": [day, None, None],
+        "feed": [None, day - 86400, None],
+    }
