@@ -8,11 +8,11 @@ importance   how important pages are: CSV or JSON Lines with url and
 queries      what searchers ask for: lines, CSV or JSON Lines, exports of
              search logs
 
-FILE may be compressed with gzip or zstd; - is standard input. An import that was
-killed is gone on with, also if FILE was renamed or compressed since. Clicks and
-queries count once: a log that has grown brings its new lines only. Importances
-are set: those of the last file count. A crawl may go on meanwhile, and takes over
-what is new within a minute.
+FILE may be compressed with gzip or zstd; - is standard input. An import that
+was killed is gone on with, also if FILE was renamed or compressed since. Clicks
+and queries count once: a log that has grown brings its new lines only.
+Importances are set: those of the last file count. A crawl may go on meanwhile,
+and takes over what is new within a minute.
 """
 
 import argparse

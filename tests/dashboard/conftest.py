@@ -45,7 +45,7 @@ def lively(lively_file: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """The system's Chromium, as `make test` finds or installs it."""
     found = subprocess.run(["sh", str(FIRST_LOOK)], capture_output=True, text=True, check=False)

@@ -163,7 +163,7 @@ def test_what_is_counted_as_it_is_written_is_what_the_log_has(store: Store) -> N
                 signals=[
                     SignalRecord(
                         page_id=number,
-                        source=SignalSource(int(rng.integers(0, 4))),
+                        source=SignalSource(int(rng.integers(0, 3))),
                         told_by=None,
                         heard_at=hour + float(rng.random()),
                         claimed_at=None,
