@@ -40,8 +40,9 @@ def main() -> int:
     options = _options()
     console = Console()
     for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):  # Windows has no SIGHUP
-            signal.signal(getattr(signal, name), _interrupt)
+        number = getattr(signal, name, None)  # Windows has no SIGHUP; nohup ignores it
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     parameters = world_parameters(options.seed)
     try:
         with RunningSite(parameters) as site, tempfile.TemporaryDirectory(prefix="freshness-demo-") as folder:

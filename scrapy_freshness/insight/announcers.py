@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from scrapy_freshness.insight.hub_reasons import STANDING
 from scrapy_freshness.insight.human import count, number
+from scrapy_freshness.insight.reasons import DAY_SECONDS
 from scrapy_freshness.storage.signal_reports import SourceReport
-
-_DAY_SECONDS = 86400.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +38,6 @@ def announcer_reason(case: Announcer) -> str:
     if source.status.name != "ACTIVE":
         return STANDING[source.status.name.lower()]
     if case.interval_seconds < case.patience_seconds:
-        return f"what it tells in a day is worth {number(_DAY_SECONDS * case.yield_rate)} visits"
+        return f"what it tells in a day is worth {number(DAY_SECONDS * case.yield_rate)} visits"
     found = f"nothing of worth in {count(source.barren, 'poll')}" if source.barren else "it tells too little"
     return f"{found}: polled in the end whatever that is worth, ever more rarely while it brings nothing"

@@ -74,7 +74,7 @@ class HostTaken:
     fetches: int  #: all requests, with redirects, retries and robots.txt
     redirects: int
     retries: int
-    fruitful: int  #: visits that found a first copy, a change, or signals
+    fruitful: int  #: visits that found a first copy, a change, or signals that were worth something
 
 
 #: What hosts can be sorted by.

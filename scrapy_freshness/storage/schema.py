@@ -292,7 +292,7 @@ host_count = Table(
     Column("fetches", BigInteger, nullable=False),  # all requests, with redirects, retries and robots.txt
     Column("redirects", BigInteger, nullable=False),
     Column("retries", BigInteger, nullable=False),
-    Column("fruitful", BigInteger, nullable=False),  # visits that found a first copy, a change or signals
+    Column("fruitful", BigInteger, nullable=False),  # that found a first copy, a change or worthy signals
     PrimaryKeyConstraint("spider_id", "host_id"),
 )
 

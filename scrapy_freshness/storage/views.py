@@ -94,7 +94,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "found": "how it was found: setting, robots, usual, index, page or header",
         "found_on": "address of what named it",
         "is_pinned": "1 if a setting names it: it is never given up",
-        "format": "what it is: sitemap, sitemap_index, text_sitemap, feed, json_feed, robots or unknown",
+        "format": "sitemap, news_sitemap, sitemap_index, text_sitemap, feed, json_feed, robots or unknown",
         "verdict": "whether its dates are signals: usable, or no_dates, future, same, early, now, together",
         "entries": "pages that it named at its last poll",
         "polls": "polls so far",
