@@ -16,7 +16,7 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred, DeferredLock
 
 from scrapy_freshness.crawl.unasked import UnaskedRequests
-from scrapy_freshness.model import PageRecord, SignalRecord, SignalSource, VisitRecord
+from scrapy_freshness.model import PageRecord, PageStatus, SignalRecord, SignalSource, VisitRecord
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.signals.polled import Said
 
@@ -121,9 +121,11 @@ class Announcements:
         return taken
 
     def is_page(self, url: str) -> bool:
-        """Whether a URL is that of a known page, which is not polled itself."""
-        row = self._row_of(url)
-        return row is not None and not self._planner.known.is_polled(row)
+        """Whether a URL is that of a known page that is there, and not polled itself."""
+        row, known = self._row_of(url), self._planner.known
+        if row is None or known.is_polled(row):
+            return False
+        return known.status_of(row) in (PageStatus.NEW, PageStatus.ACTIVE)
 
     def restore(self, page_ids: Sequence[int]) -> None:
         """Be told of pages whose signals were heard by an earlier run and have no answer yet."""
@@ -160,12 +162,13 @@ class Announcements:
         known: dict[int, float] = {}
         new: list[int] = []
         for url, claimed_at, is_new in entries:
-            row = self._row_of(url)
+            row, is_known = self._row_of(url), True
             if row is None:
-                row = self._row_of_new(url, told_by)
-                if row is None:
-                    taken.refused += 1
-                    continue
+                row, is_known = self._row_of_new(url, told_by)
+            if row is None:
+                taken.refused += 1
+                continue
+            if not is_known:
                 new.append(row)
             elif not new_only:
                 known[row] = np.nan if claimed_at is None else claimed_at
@@ -204,16 +207,22 @@ class Announcements:
         except ValueError:  # Scrapy is stricter than the readers of sources
             return None
 
-    def _row_of_new(self, url: str, told_by: int | None) -> int | None:
-        """Row of a page that is known from now on; None if the spider would not take it."""
+    def _row_of_new(self, url: str, told_by: int | None) -> tuple[int | None, bool]:
+        """Row of a page that is known from now on, or was under the address that the spider gives it.
+
+        None if the spider would not take it.
+        """
         try:
             request = self.unasked.request_for_new(url) if self.unasked else None
         except ValueError:
-            return None
-        if request is None or self._planner.known.row_of(self._fingerprint(request)) is not None:
-            return None
+            return None, False
+        if request is None:
+            return None, False
+        row = self._planner.known.row_of(self._fingerprint(request))
+        if row is not None:
+            return row, True
         record = self._discover(request, told_by)
-        return None if record is None else self._planner.known.row_of(record.fingerprint)
+        return None if record is None else self._planner.known.row_of(record.fingerprint), False
 
 
 async def next_turn() -> None:

@@ -199,7 +199,8 @@ class FreshnessScheduler(BaseScheduler):
         for request in (*self._chosen, *self._held):
             if META_KEY not in request.meta:
                 request.meta.pop(PAID_KEY, None)
-                request.dont_filter = True  # it has seen them
+                if not request.dont_filter:  # it has seen them
+                    request.dont_filter = request.meta[PAST_FILTER_KEY] = True
                 self._plain.enqueue_request(request)
 
     def _next_visit(self, now: float) -> Request | None:

@@ -35,6 +35,7 @@ class UnaskedRequests:
         )
         self._domains = getattr(spider, "allowed_domains", None) or ()
         self._parses_all = callbacks_of(type(spider)) == {"parse"}
+        self._have_failed = False  #: the spider's own rules, for one URL at least
 
     def request_for(self, url: str) -> Request | None:
         """The request for a URL, None if the page is not for this spider."""
@@ -86,8 +87,11 @@ class UnaskedRequests:
             shown_on = HtmlResponse(url, request=Request(url))  # there is no page that links to it
             try:
                 return _by_crawl_rules(spider, url, shown_on)
-            except Exception:  # as in Scrapy, what the spider's own functions fail on is not followed
-                logger.exception("The rules of %s have failed for %s", spider.name, url)
+            except Exception as error:
+                # As in Scrapy, what the spider's own functions fail on is not followed.
+                is_first, self._have_failed = not self._have_failed, True  # thousands of links may follow
+                level = logging.ERROR if is_first else logging.DEBUG
+                logger.log(level, "The rules of %s have failed for %s", spider.name, url, exc_info=error)
                 return None
         return Request(url) if self._parses_all else None
 

@@ -17,7 +17,7 @@ from scrapy_freshness.crawl.finding import SourceFinder
 from scrapy_freshness.crawl.known_sources import KnownSources
 from scrapy_freshness.crawl.polling import Polls
 from scrapy_freshness.crawl.visiting import PageVisit
-from scrapy_freshness.model import Outcome, PageKind, PageRecord
+from scrapy_freshness.model import Outcome, PageKind, PageRecord, PageStatus
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_for
 from scrapy_freshness.planning.planner import Planner
@@ -60,8 +60,7 @@ class Crawl:
             self.planner,
             get_crawler().stats,
             fingerprint=number_of,
-            discover=lambda request, beliefs: None,
-            beliefs_of_links=lambda source: {},
+            discover=lambda request, told_by: None,
             wake=lambda: None,
         )
         self.polls = Polls(
@@ -134,6 +133,30 @@ def test_the_page_that_names_a_feed_gets_the_signal_if_the_feed_names_no_known_p
     crawl.poll(STORY, HOME, home=home)
 
     assert crawl.signalled() == [STORY, ARTICLE]
+
+
+def test_a_page_that_has_moved_shows_no_entries() -> None:
+    crawl = Crawl(HOME, ARTICLE, STORY)
+    moved = crawl.planner.known.row_of(number_of(Request(HOME)))
+    crawl.planner._table.status[moved] = PageStatus.MOVED
+    crawl.poll(STORY, home=HOME)
+    crawl.signalled()
+
+    crawl.poll(f"{STORY}?2", STORY, home=HOME)
+
+    assert crawl.signalled() == [ARTICLE]
+
+
+def test_a_page_gets_its_signal_under_whatever_address_the_spider_knows_it() -> None:
+    class Shortening:
+        def request_for_new(self, url: str) -> Request:
+            return Request(url.partition("?")[0])
+
+    crawl = Crawl(STORY)
+    crawl.announcements.unasked = Shortening()  # type: ignore[assignment]
+    crawl.poll(f"{STORY}?utm=1")
+
+    assert crawl.signalled() == [STORY]
 
 
 def test_a_poll_tells_how_often_the_feed_says_that_it_is_updated() -> None:
