@@ -131,24 +131,18 @@ class JsonLines(Generic[B]):
         """By the first character."""
         if head.lstrip()[:1] != b"{":
             return None
-        _, first = next(numbered(head))
-        try:
-            doubt = _doubt_of(self._fields, list(_values(decoded(first))))
-        except ValueError:
-            doubt = ""
-        return _JsonParser(self._fields, self._new_sink, doubt)
+        return _JsonParser(self._fields, self._new_sink)
 
 
 class _JsonParser(Generic[B]):
     header_lines = 0
 
-    def __init__(self, fields: Sequence[Field], new_sink: Callable[[], RowSink[B]], doubt: str) -> None:
+    def __init__(self, fields: Sequence[Field], new_sink: Callable[[], RowSink[B]]) -> None:
         self._fields = fields
         self._new_sink = new_sink
-        self._doubt = doubt
 
     def parse(self, block: bytes) -> Parsed[B]:
-        return parsed_lines(block, self._new_sink(), self._row, self._doubt)
+        return parsed_lines(block, self._new_sink(), self._row)
 
     def _row(self, text: str) -> list[str]:
         values = _values(text)
@@ -255,11 +249,11 @@ def _text(value: Any) -> str:
 
 
 def _numeral(value: Any) -> str:
-    """A number of JSON as text; a point there always begins a fraction, which a fourth decimal makes sure of.
+    """A number of JSON as text; a point there always begins a fraction, which more decimals make sure of.
 
-    >>> _numeral(1.234), _numeral(1e-07), _numeral(12), _numeral("1.234"), _numeral(None)
-    ('1.2340', '1e-07', '12', '1.234', '')
+    >>> _numeral(1.234), _numeral(1.25), _numeral(1e-07), _numeral(12), _numeral("1.234"), _numeral(None)
+    ('1.234000', '1.25000', '1e-07', '12', '1.234', '')
     """
     if isinstance(value, float) and math.isfinite(value) and "e" not in repr(value):
-        return f"{value!r}0"
+        return f"{value!r}000"
     return _text(value)

@@ -62,7 +62,7 @@ def test_json_lines() -> None:
     assert parser is not None
     found = parser.parse(block)
 
-    assert found.batch == [("http://a/", "1.5", "1.50")]
+    assert found.batch == [("http://a/", "1.5", "1.5000")]
     assert [bad.reason for bad in found.bad] == [
         "not a JSON object",
         "no usable URL",
@@ -79,7 +79,7 @@ def test_json_lines() -> None:
         (b"time,url,often\n1,http://a/,2", "time, url"),
         (b'{"page": "http://a/", "time": 1}', None),
         (b'{"page": "http://a/", "time": 1, "count": 2, "often": 3}', None),
-        (b'{"page": "http://a/", "often": 2, "time": 1}', "page, time"),
+        (b'{"page": "http://a/", "often": 2, "time": 1}', None),  # another line may have a count
     ],
 )
 def test_a_count_may_be_in_a_column_that_is_not_known(block: bytes, doubt: str | None) -> None:
