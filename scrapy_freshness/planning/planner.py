@@ -114,7 +114,7 @@ class Planner:
 
     @property
     def not_learned(self) -> int:
-        """Visits so far from which nothing could be learned."""
+        """Visits so far from which not all could be learned."""
         return self._visited.not_learned
 
     @property

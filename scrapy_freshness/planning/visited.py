@@ -30,7 +30,7 @@ class VisitedPages:
         self._learner = learner
         self._siblings = siblings
         self._waiting: list[tuple[int, PageRecord]] = []
-        self.not_learned = 0  #: visits so far from which nothing could be learned
+        self.not_learned = 0  #: visits so far from which not all could be learned
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -54,6 +54,10 @@ class VisitedPages:
         records = [record for _, record in waiting]
         try:
             self._before_learning(records)
+        except Exception:
+            self.not_learned += len(records)
+            logger.exception("Not all could be learned from %d visits", len(records))
+        try:
             self._learn(rows, records)
         except Exception:
             for place, record in enumerate(records):

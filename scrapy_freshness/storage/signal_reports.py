@@ -87,9 +87,10 @@ def sources(store: Store) -> list[SourceReport]:
 
 
 def polls_since(store: Store, since: float) -> dict[int, int]:
-    """How often each source was polled after a time, by page id, as far as the log of visits reaches."""
+    """How often each source was fetched after a time, by page id, as far as the log of visits reaches."""
     is_polled = page.c.kind.in_([int(kind) for kind in PageKind if kind.is_polled])
-    was_fetched = visit.c.outcome != int(Outcome.IGNORED)
+    # What a hub has pushed has no latency.
+    was_fetched = visit.c.latency_seconds.is_not(None) | (visit.c.outcome == int(Outcome.FAILED))
     query = (
         select(visit.c.page_id, func.count())
         .join_from(visit, signal_source, signal_source.c.page_id == visit.c.page_id)

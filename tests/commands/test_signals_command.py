@@ -1,6 +1,7 @@
 """`scrapy freshness signals`, and the signals of `show`."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from answering import Answer
@@ -43,6 +44,7 @@ def with_sitemap(url: str, **beliefs: float) -> None:
             signals.add(0.5, (0, 0, 0, 0), changed=False)
         learned = signals.pack()
         minute = int(NOW // 60)
+        fetched = partial(VisitRecord, page_id=number, latency_seconds=0.1)
         store.save(
             "news",
             Batch(
@@ -50,10 +52,11 @@ def with_sitemap(url: str, **beliefs: float) -> None:
                 sources=[source],
                 groups={'["signals", "a.example"]': learned},
                 visits=[
-                    VisitRecord(page_id=number, at=NOW - 2 * 86_400, outcome=Outcome.CHANGED),
-                    VisitRecord(page_id=number, at=NOW - HOUR, outcome=Outcome.NOT_MODIFIED),
+                    fetched(at=NOW - 2 * 86_400, outcome=Outcome.CHANGED),
+                    fetched(at=NOW - HOUR, outcome=Outcome.NOT_MODIFIED),
                     VisitRecord(page_id=number, at=NOW - 120, outcome=Outcome.IGNORED),
-                    VisitRecord(page_id=number, at=NOW - 60, outcome=Outcome.CHANGED),
+                    VisitRecord(page_id=number, at=NOW - 90, outcome=Outcome.CHANGED),  # pushed
+                    fetched(at=NOW - 60, outcome=Outcome.CHANGED),
                 ],
                 fetches={(minute, "poll"): 4},
             ),

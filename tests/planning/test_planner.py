@@ -119,6 +119,22 @@ def test_what_a_visit_told_is_forgotten_if_nothing_could_be_learned_from_it(not_
     not_learned.clear()
 
 
+def test_what_fails_before_learning_is_told_and_keeps_nobody_from_learning(not_learned: list[str]) -> None:
+    def measure(records):
+        raise RuntimeError("terms that nobody has thought of")
+
+    crawl = Crawl(new_planner(before_learning=measure))
+    crawl.discover(new_page(1))
+    for tick in (1.0, 2.0):
+        crawl.visit(tick)
+        crawl.flush(tick)
+
+    assert crawl.records[1].change_rate > 0
+    assert crawl.planner.not_learned == 2
+    assert not_learned == ["Not all could be learned from 1 visits"] * 2
+    not_learned.clear()
+
+
 def test_new_pages_come_in_order_of_priority_and_before_old_ones() -> None:
     crawl = Crawl(new_planner()).start([known_page(1)])
     crawl.discover(new_page(2), new_page(3, priority=10), new_page(4, priority=-10), now=9.0)
