@@ -28,6 +28,8 @@ _LONGEST = (
     "test_browser.py",
     "test_command_line.py",
     "test_http.py",
+    "test_kill.py",
+    "test_many_signals.py",
     "test_pace.py",
     "test_paper_benchmarks.py",
     "test_poisson_world.py",
