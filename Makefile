@@ -11,7 +11,7 @@ demo: $(VENV)/.ready
 	$(BIN)/python example_project/demo.py $(DEMO_ARGS)
 
 test: $(VENV)/.ready-test lint chromium
-	$(BIN)/python -m pytest -n 6 --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(TEST_ARGS)
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder --cov --cov-report=term $(TEST_ARGS)
 
 lint: $(VENV)/.ready-test
 	$(BIN)/ruff check .

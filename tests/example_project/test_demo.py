@@ -25,6 +25,8 @@ class Demo:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
+            # Whoever started the tests may have had this ignored (nohup), and so would the demo.
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
         )
         while not any(log.stat().st_size for log in folder.glob("*/crawl.log")):
             assert self.process.poll() is None, self.process.communicate()[0]
@@ -33,7 +35,10 @@ class Demo:
 
     def end(self):
         """Wait for its end; return all it has printed."""
-        output, _ = self.process.communicate(timeout=120)
+        try:
+            output, _ = self.process.communicate(timeout=120)
+        finally:
+            self.process.kill()
         return output
 
     def has_left_nothing(self):
