@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "value": NUMBERS,
     "pacing": NUMBERS | {"value"},
     "signals": NUMBERS,
-    "sources": NUMBERS | {"signals"},  # addresses as strangers write them
+    "sources": NUMBERS | {"signals", "content"},  # addresses and HTML as strangers write them
     "search": NUMBERS | {"content"},
     "planning": NUMBERS | PURE,
     "simulator": GROUND | PURE | {"planning"},

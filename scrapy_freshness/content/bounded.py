@@ -24,6 +24,7 @@ _FORMATTING = frozenset(b"a b big code em font i nobr s small strike strong tt u
 _ONCE = frozenset((b"html", b"head", b"body"))  # a repeated one adds its attributes to the first
 _TABLE_PARTS = frozenset(b"table tbody thead tfoot tr colgroup".split())  # text in them is moved out
 _ENDED_BY = {  # start tag -> open elements whose end tag may be left out before it
+    b"a": frozenset((b"a",)),
     b"p": frozenset((b"p",)),
     b"li": frozenset((b"li", b"p")),
     b"dt": frozenset((b"dt", b"dd", b"p")),

@@ -40,8 +40,8 @@ from scrapy_freshness.sources.site import site_of
 
 logger = logging.getLogger(__name__)
 
-#: Bodies up to this length are read at once: that takes a millisecond.
-_SHORT_BYTES = 100_000
+#: Bodies up to this length are read at once: that takes a millisecond, or some if they are all links.
+_SHORT_BYTES = 20_000
 #: Links that are looked at in one turn of the reactor.
 _FEW = 16
 #: How often it is looked for hubs whose time has come, at most and at least.

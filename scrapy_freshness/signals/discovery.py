@@ -29,6 +29,8 @@ _FEED_TYPES = frozenset(
 #: As much of robots.txt as search engines read (RFC 9309, section 2.5), and of a page for its head.
 _MOST_BYTES = 512_000
 _MOST_LINKS = 100
+#: Longer tags are passed over: a parser needs quadratic time for the attributes of one tag.
+_LONGEST_TAG = 4096
 
 _SITEMAP_LINE = re.compile(r"(?im)^[^\S\n]*+sitemap[^\S\n]*+:[^\S\n]*+([^\s#][^\s]*+)")
 # Such links belong in the head, a few kilobytes of most pages.
@@ -111,7 +113,8 @@ def _link_tags(html: bytes) -> Iterator[bytes]:
         place = found.end()
         raw, tag = found.groups()
         if tag:
-            yield b"<" + tag
+            if len(tag) <= _LONGEST_TAG:
+                yield b"<" + tag
             continue
         place = lowered.find(b"</" + raw.lower() if raw else b"-->", place)
         if place < 0:

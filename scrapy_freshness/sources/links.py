@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
+from scrapy_freshness.content.bounded import bounded
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.signals.addresses import read_address
 
@@ -38,7 +39,7 @@ class LinkReader:
     """
 
     def __init__(self, boilerplate: Sequence[str] = (), *, obeys_nofollow: bool = True) -> None:
-        self._boilerplate = ", ".join(f"{selector} a[href]" for selector in boilerplate)
+        self._boilerplate = ", ".join(boilerplate)
         self._obeys_nofollow = obeys_nofollow
         try:
             LexborHTMLParser("").css(self._boilerplate or "a")
@@ -53,12 +54,10 @@ class LinkReader:
         >>> [(link.url, link.is_boilerplate) for link in reader.read(page, "http://a.example/x/")]
         [('http://a.example/news', True), ('http://a.example/x/a?b', False)]
         """
-        tree = LexborHTMLParser(html)
+        tree = LexborHTMLParser(bounded(html))
         if self._obeys_nofollow and _forbids_following(tree):
             return []
-        boilerplate: set[int] = set()
-        if self._boilerplate:
-            boilerplate = {node.mem_id for node in tree.css(self._boilerplate)}
+        boilerplate = self._in_boilerplate(tree)
         base = _base(tree, url)
         own = url.partition("#")[0]
         found: dict[str, Shown] = {}
@@ -74,6 +73,14 @@ class LinkReader:
             if address.url not in found or (found[address.url].is_boilerplate and not is_boilerplate):
                 found[address.url] = Shown(address.url, address.host, is_boilerplate)
         return list(found.values())
+
+    def _in_boilerplate(self, tree: LexborHTMLParser) -> set[int]:
+        """Links inside boilerplate, each looked at once: a selector with "nav a" climbs from every link."""
+        inside: set[int] = set()
+        for node in tree.css(self._boilerplate) if self._boilerplate else ():
+            if node.mem_id not in inside:
+                inside.update(inner.mem_id for inner in node.css(f"a[href], {self._boilerplate}"))
+        return inside
 
 
 def says_nofollow(header: str) -> bool:

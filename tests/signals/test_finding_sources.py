@@ -1,5 +1,7 @@
 """Sources are found where sites name them: robots.txt, links of pages, headers."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -106,6 +108,14 @@ def test_a_page_names_its_hub_topic_and_sitemap() -> None:
 )
 def test_a_page_names_no_source(html: bytes) -> None:
     assert page_links(html, PAGE) == []
+
+
+def test_a_tag_of_thousands_of_attributes_is_passed_over() -> None:
+    tag = b"<link rel=hub href=/hub " + b" ".join(b"a%d" % number for number in range(40_000)) + b">"
+    begun = time.thread_time()
+
+    assert page_links(tag + HTML["RSS"], PAGE) == [FEED]
+    assert time.thread_time() - begun < 1
 
 
 PIECES = [

@@ -1,5 +1,7 @@
 """Which links of a page may be followed, and which are boilerplate."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,6 +67,33 @@ def test_headlines_are_not() -> None:
 
 def test_what_is_shown_in_the_content_as_well_is_no_boilerplate() -> None:
     assert read("<nav><a href=/n>n</a></nav><p><a href=/n>n</a></p>") == {"http://a.example/n": False}
+
+
+def test_boilerplate_in_boilerplate_and_behind_it() -> None:
+    html = "<nav><nav><a href=/n>n</a></nav><a href=/o>o</a></nav><footer></footer><a href=/p>p</a>"
+
+    assert read(html) == {"http://a.example/n": True, "http://a.example/o": True, "http://a.example/p": False}
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        b"<x>" * 15_000 + b"<a href=/x>" * 5_000,
+        b"<x>" * 4_000 + b"<a href=/x>" * 4_000,
+        b"<nav>" * 3_000 + b"<a href=/x>y</a>" * 3_000,
+    ],
+)
+def test_pages_that_are_nested_deep_cost_no_more_than_others(html: bytes) -> None:
+    begun = time.thread_time()
+    LinkReader(BOILERPLATE).read(html, URL)
+
+    assert time.thread_time() - begun < 0.6
+
+
+def test_anchors_that_are_not_ended_leave_the_links_of_a_long_page() -> None:
+    html = "".join(f"<p><a name={number}><a href=/{number}>x</a>" for number in range(4000))
+
+    assert len(read(html)) == 4000
 
 
 def test_nofollow_is_obeyed_unless_the_settings_say_otherwise() -> None:
