@@ -47,6 +47,11 @@ def setting(default: Any, parse: Callable[[Any], Any], help_: str, *, name: str 
     return field(default_factory=lambda: parse(default), metadata=metadata)
 
 
+#: Names of parameters that tell where a visitor came from.
+TRACKING = (
+    r"utm_\w+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|igshid|twclid|ttclid"
+    r"|mc_[ce]id|_ga|_gl|_hs(?:enc|mi)|mkt_tok|pk_\w+|mtm_\w+|at_(?:medium|campaign)\w*|ref_src|cmpid"
+)
 #: What does not make another page of a link: session ids, tracking parameters, the pages of a list.
 LINK_RULES = (
     (r"(?i);(?:jsessionid|phpsessid|sid)=[^/?#]*", ""),
@@ -54,11 +59,7 @@ LINK_RULES = (
         r"(?i)(?<=[?&])(?:jsessionid|phpsessid|aspsessionid\w*|cfid|cftoken|zenid|oscsid|session_?id)=[^&]*",
         "",
     ),
-    (
-        r"(?i)(?<=[?&])(?:utm_\w+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|igshid|twclid|ttclid"
-        r"|mc_[ce]id|_ga|_gl|_hs(?:enc|mi)|mkt_tok|pk_\w+|mtm_\w+|at_(?:medium|campaign)\w*|ref_src|cmpid)=[^&]*",
-        "",
-    ),
+    (rf"(?i)(?<=[?&])(?:{TRACKING})=[^&]*", ""),
     (r"(?i)(?<=[?&])(?:sid|sess|session|token)=[0-9a-z]{16,}(?=&|$)", ""),
     (r"(?i)(?<=[?&])(?:page|paged|pg|offset|start)=\d*(?=&|$)", ""),
     (r"(?i)/page/\d+/?(?=\?|$)", "/"),

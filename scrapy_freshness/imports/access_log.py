@@ -51,8 +51,8 @@ _CLICKED = frozenset((b"200", b"304"))
 #: Lines that tell how the others are written.
 _LOOKED_AT = 20
 _SHOWN_BYTES = 400
-#: Texts that are remembered, of each kind.
-_MOST_REMEMBERED = 20_000
+#: Texts that are remembered, of each kind, and how long they may be.
+_MOST_REMEMBERED, _LONGEST_REMEMBERED = 20_000, 500
 #: No access log is older.
 _FIRST_YEAR = 1990
 _NO_TIME, _IN_FUTURE = -1.0, -2.0
@@ -144,12 +144,18 @@ class _Parser:
         return Parsed(batch, n_lines, bad)
 
     def _judged(self, agent: bytes) -> bool:
+        is_bot = self._is_bot.get(agent)
+        if is_bot is not None:
+            return is_bot
         # No user agent at all: the Common Log Format, or who says nothing, which browsers never do.
         is_bot = not self._with_bots and (agent == b"-" or _BOTS.search(agent) is not None)
         return _remembered(self._is_bot, agent, is_bot)
 
     def _read(self, when: bytes) -> float:
         """Unix time; below 0 if it cannot be used. A minute is looked at once."""
+        known = self._times.get(when)
+        if known is not None:
+            return known
         minute, second = when[:17] + when[20:], when[18:20]
         start = self._minutes.get(minute)
         if start is None:
@@ -182,8 +188,8 @@ class _Parser:
             reason = ""
             if found is None:
                 reason = "no line of an access log" if line.strip() else ""
-            elif found[3] == b"GET" and found[5] in _CLICKED and not self._is_bot.get(found[6] or b"", False):
-                time = self._times.get(found[2], _NO_TIME)
+            elif found[3] == b"GET" and found[5] in _CLICKED and not self._judged(found[6] or b""):
+                time = self._read(found[2])
                 if time < 0:
                     reason = "time in the future" if time == _IN_FUTURE else "no usable time"
                 elif not (found[1] or self._base):
@@ -214,5 +220,6 @@ def _start_of_minute(when: bytes) -> float:
 def _remembered(known: dict[bytes, V], key: bytes, value: V) -> V:
     if len(known) >= _MOST_REMEMBERED:
         known.clear()
-    known[key] = value
+    if len(key) <= _LONGEST_REMEMBERED:
+        known[key] = value
     return value

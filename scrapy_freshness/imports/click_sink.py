@@ -64,7 +64,11 @@ class ClickSink:
     @property
     def is_full(self) -> bool:
         """Whether to write."""
-        return self._gathered >= _ENOUGH_CLICKS or int(np.count_nonzero(self._is_clicked)) >= _ENOUGH_SUMS
+        return (
+            self._gathered >= _ENOUGH_CLICKS
+            or int(np.count_nonzero(self._is_clicked)) >= _ENOUGH_SUMS
+            or self._addresses.is_full
+        )
 
     def save(self, progress: ImportProgress) -> None:
         """Write the sums."""

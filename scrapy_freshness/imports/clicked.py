@@ -7,10 +7,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_freshness.config import TRACKING
+from scrapy_freshness.signals.addresses import LONGEST_URL
 from scrapy_freshness.storage.store import Store
 
-#: Addresses that are remembered; then all are forgotten, so that memory does not grow with the log.
-_MOST_REMEMBERED = 300_000
+#: Memory for addresses that are remembered; then all are forgotten, so that it does not grow with the log.
+_MOST_BYTES = 100_000_000
+#: What an address takes beside its characters.
+_BYTES_EACH = 200
 #: Longer addresses are not kept to wait for their page.
 _LONGEST_WAITING = 500
 #: What is asked for together with a page, and is none.
@@ -19,11 +23,7 @@ _NO_PAGE = re.compile(
     re.I,
 )
 #: Parameters that tell where a visitor came from; the page is the same without them.
-_TRACKING = re.compile(
-    r"(?:utm_[a-z_]+|fbclid|gclid|dclid|gbraid|wbraid|msclkid|yclid|twclid|igshid|mc_[ce]id|_ga|_gl|mtm_[a-z_]+|"
-    r"pk_[a-z_]+|ref_src)=[^&#]*&?",
-    re.I,
-)
+_TRACKING = re.compile(rf"(?<![^&])(?:{TRACKING})=[^&#]*+&?+", re.IGNORECASE)
 #: No page, and nobody waits for one.
 NOBODY = -1
 
@@ -45,6 +45,7 @@ class ClickedAddresses:
     def forget(self) -> None:
         """Begin anew; numbers that were given out mean nothing any more."""
         self._numbers: dict[str, int] = {}
+        self._bytes = 0
         self._of_fingerprint: dict[int, int] = {}
         #: One element a number.
         self._key, self._host, self._source = array("q"), array("q"), array("q")
@@ -55,7 +56,7 @@ class ClickedAddresses:
     @property
     def is_full(self) -> bool:
         """Whether to `forget`, for the sake of memory."""
-        return len(self._numbers) > _MOST_REMEMBERED
+        return self._bytes > _MOST_BYTES
 
     def __len__(self) -> int:
         return len(self._key)
@@ -81,12 +82,13 @@ class ClickedAddresses:
         return np.array(self._born, np.float64)
 
     def numbers(self, urls: Sequence[str]) -> NDArray[np.intp]:
-        """The numbers of some addresses, or `NOBODY`."""
+        """The numbers of some addresses, or `NOBODY`, as of all that are longer than addresses of pages."""
         known = self._numbers
-        missing = [url for url in urls if url not in known]
+        missing = [url for url in urls if url not in known and len(url) <= LONGEST_URL]
         if missing:
             self._look_up(missing)
-        return np.fromiter((known[url] for url in urls), np.intp, len(urls))
+            self._bytes += sum(map(len, missing)) + _BYTES_EACH * len(missing)
+        return np.fromiter((known.get(url, NOBODY) for url in urls), np.intp, len(urls))
 
     def of_all_spiders(self, number: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """The numbers of the same pages for all spiders that know them, and where each stands for.
@@ -107,9 +109,9 @@ class ClickedAddresses:
         """As the address is written; else with the other scheme, and without what says where from."""
         left = self._found(urls, str)
         left = self._found(left, other_scheme)
-        tracked = [url for url in left if "?" in url]
+        tracked = {url: without_tracking(url) for url in left if "?" in url}
         lost = self._found(
-            self._found(tracked, without_tracking), lambda url: other_scheme(without_tracking(url))
+            self._found(list(tracked), lambda url: tracked[url]), lambda url: other_scheme(tracked[url])
         )
         for url in [url for url in left if "?" not in url] + lost:
             self._numbers[url] = self._waiting(url)

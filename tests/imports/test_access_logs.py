@@ -1,7 +1,10 @@
 """Access logs of all dialects: what counts as a click, what does not, what is bad."""
 
+import tracemalloc
+
 import pytest
 
+from scrapy_freshness.imports import access_log
 from scrapy_freshness.imports.access_log import AccessLog
 from scrapy_freshness.imports.clicks import ClickBatch
 from scrapy_freshness.imports.contract import Parsed
@@ -112,6 +115,36 @@ def test_bad_lines_are_told_by_number_and_reason() -> None:
         (5, "no usable time"),
         (6, "no line of an access log"),
     ]
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_lines_that_can_be_used_are_never_bad_however_many_times_and_agents_there_are(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(access_log, "_MOST_REMEMBERED", most)
+    agents = (BROWSER, "Googlebot/2.1", "curl/8.9", "Opera/9.80")
+    good = b"".join(
+        line(agent=agent, at=f"17/Nov/2026:05:05:{second:02} +0100")
+        for second in range(10)
+        for agent in agents
+    )
+    found = parsed(good + b"garbage\n" + good)
+
+    assert len(found.batch.url) == found.batch.ignored["by bots"] == 40
+    assert [(each.line, each.reason) for each in found.bad] == [(40, "no line of an access log")]
+
+
+def test_long_user_agents_are_not_remembered() -> None:
+    lines = [line(agent=f"{BROWSER} {number} {'x' * 10_000}") for number in range(100)]
+    parser = AccessLog(NOW, base_url=SITE).parser(lines[0])
+    assert parser is not None
+    tracemalloc.start()
+    try:
+        for each in lines:
+            assert len(parser.parse(each).batch.url) == 1
+        assert tracemalloc.get_traced_memory()[0] < 100_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_without_a_host_and_without_a_base_url_nothing_is_a_click() -> None:
