@@ -90,6 +90,14 @@ def test_feedparser_sees_little_of_a_hostile_feed(body: str) -> None:
     assert len(thin) <= 5 * len(body)
 
 
+@pytest.mark.parametrize("unit", ["<a<", "&", "&lt;", "x", "<![CDATA[<a<]]>"])
+def test_feedparser_sees_little_of_long_texts(unit: str) -> None:
+    link = "<item><link>http://a.example/</link></item>"
+    thin, is_whole = thin_feed(f"<rss><item><link>{unit * 20_000}</link></item>{link}</rss>")
+
+    assert (thin, is_whole) == (f"<rss><item><link></link></item>{link}</rss>", True)
+
+
 @pytest.mark.parametrize(
     "inside",
     ["<loc>&a9;</loc>", f"<loc>{SITE}/</loc><link href='&a9;'/>", "<loc>&x;</loc>", "<loc>&p;</loc>", "&a9;"],
