@@ -15,7 +15,7 @@ from scrapy_freshness.estimation.click_sums import clicks_by_age, weekly_sums
 from scrapy_freshness.imports.clicked import NOBODY, ClickedAddresses
 from scrapy_freshness.imports.clicks import ClickBatch
 from scrapy_freshness.model import ImportProgress
-from scrapy_freshness.storage.click_rows import Clicks, write_clicks
+from scrapy_freshness.storage.click_rows import MOST_WAITING, Clicks, prune_waiting, write_clicks
 from scrapy_freshness.storage.store import Store
 
 #: Sums that are written in one transaction, and clicks that are gathered, at the most.
@@ -40,6 +40,7 @@ class ClickSink:
         self._store = store
         self._written = written
         self._addresses = ClickedAddresses(store, fingerprint)
+        self._kept_waiting = 0  #: addresses without a page that were written since some were dropped
         self.counts: Counter[str] = Counter()  #: clicks and lines of all files, by what became of them
         self._clear()
 
@@ -77,6 +78,11 @@ class ClickSink:
         self._store.save_import(progress, partial(write_clicks, clicks=clicks))
         self.counts += self._counted
         self._clear()
+        self._kept_waiting += len(clicks.waiting)
+        if self._kept_waiting > MOST_WAITING:
+            with self._store.writing() as connection:
+                prune_waiting(connection)
+            self._kept_waiting = 0
         if self._addresses.is_full:
             self._addresses.forget()
         self._written()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import BigInteger, Connection, case, delete, func, literal, select
 
 from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, upsert
 from scrapy_freshness.storage.rows import clean, number
@@ -95,11 +95,13 @@ def add_to_pages(connection: Connection, rows: Iterable[tuple[int, int, float]])
 
 
 def prune_waiting(connection: Connection) -> None:
-    """Keep only the addresses that are clicked most."""
-    n_rows = connection.scalar(select(func.count()).select_from(waiting_click)) or 0
+    """Keep only the addresses that are clicked most; clicks count half for each week since then."""
+    week, clicks = waiting_click.c.week, waiting_click.c.clicks
+    n_rows, latest = connection.execute(select(func.count(), func.max(week))).one()
     if n_rows > MOST_WAITING:
-        order = (waiting_click.c.week, waiting_click.c.clicks)
-        doomed = select(waiting_click.c.fingerprint).order_by(*order).limit(n_rows - MOST_WAITING)
+        passed = latest - week
+        faded = case((passed > 60, 0.0), else_=clicks / literal(1, BigInteger).bitwise_lshift(passed))
+        doomed = select(waiting_click.c.fingerprint).order_by(faded, week).limit(n_rows - MOST_WAITING)
         connection.execute(delete(waiting_click).where(waiting_click.c.fingerprint.in_(doomed)))
 
 

@@ -202,6 +202,43 @@ def test_addresses_that_wait_do_not_become_many(
     assert sorted(row[2] for row in rows_of(sqlite_store, waiting_click)) == [4.0, 5.0]
 
 
+def test_of_addresses_that_wait_those_are_kept_that_are_clicked_most_whenever_that_was(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(click_rows, "MOST_WAITING", 3)
+    fill(store)
+    rows = [
+        ("https://a.example/last-year", START - 70 * WEEK, 1e9),
+        ("https://a.example/last-month", START - 4 * WEEK, 160.0),
+        ("https://a.example/last-week", START - WEEK, 1e6),
+        ("https://a.example/today", START, 1.0),
+        ("https://a.example/today-too", START, 2.0),
+    ]
+    import_clicks(store, click_table(tmp_path / "clicks.csv", rows))
+    with store.writing() as connection:
+        click_rows.prune_waiting(connection)
+
+    assert {row[3].rpartition("/")[2] for row in rows_of(store, waiting_click)} == {
+        "last-week",
+        "last-month",
+        "today-too",
+    }
+
+
+def test_addresses_that_wait_are_dropped_during_a_long_import(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(click_rows, "MOST_WAITING", 3)
+    monkeypatch.setattr(click_sink, "MOST_WAITING", 3)
+    fill(sqlite_store)
+    sink = ClickSink(sqlite_store, number_of)
+    for part in range(5):
+        rows = [(f"https://a.example/{part}/{number}", START, 1.0) for number in range(2)]
+        import_clicks(sqlite_store, click_table(tmp_path / f"{part}.csv", rows), sink)
+
+        assert len(rows_of(sqlite_store, waiting_click)) <= 7
+
+
 def by_hand(rows: Iterable[tuple[str, float, float]], week: int) -> dict[str, float]:
     """The second way to add up clicks that count half as much for each week."""
     sums: dict[str, float] = defaultdict(float)
