@@ -9,6 +9,7 @@ from scrapy_freshness.imports.estimates import refresh_estimates
 from scrapy_freshness.imports.importance import Importance, formats
 from scrapy_freshness.imports.importance_sink import ImportanceSink
 from scrapy_freshness.insight.human import count
+from scrapy_freshness.storage.importance_rows import MOST_RULES
 from scrapy_freshness.storage.store import Store
 
 
@@ -22,7 +23,7 @@ def kind(context: Context, store: Store, options: argparse.Namespace) -> Kind[li
     def finish(context: Context) -> dict[str, Any]:
         with context.progress("Estimating"):
             others = refresh_estimates(store, context.config.importance)
-        return {"pages": sink.pages, "kept": sink.waiting, "others": others.pages}
+        return {"pages": sink.pages, "kept": sink.waiting, "refused": sink.refused, "others": others.pages}
 
     return Kind(
         name="importance",
@@ -38,6 +39,8 @@ def _told(summary: dict[str, Any]) -> list[str]:
     told = [f"{count(summary['pages'], 'page')} got an importance."]
     if summary["kept"]:
         told.append(f"{count(summary['kept'], 'importance')} kept for pages that are not known yet.")
+    if summary["refused"]:
+        told.append(f"{count(summary['refused'], 'importance')} not kept: there is room for {MOST_RULES:,}.")
     if summary["others"]:
         told.append(
             f"{count(summary['others'], 'page')} got one by the beginning of the address, or by an estimate."

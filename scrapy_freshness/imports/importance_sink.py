@@ -21,6 +21,7 @@ class ImportanceSink:
         self._rules: dict[int, ImportanceRule] = {}
         self.pages = 0  #: that got an importance
         self.waiting = 0  #: addresses that no page has, and beginnings of addresses
+        self.refused = 0  #: the same, for which there was no room
 
     def add(self, batch: list[Importance]) -> None:
         """Take what a block said; the last word counts."""
@@ -36,6 +37,7 @@ class ImportanceSink:
     def save(self, progress: ImportProgress) -> None:
         """Write what was gathered."""
         rules, self._rules = self._rules, {}
-        pages, waiting = self._store.save_import(progress, partial(give_importances, rules=rules))
-        self.pages += pages
-        self.waiting += waiting
+        given = self._store.save_import(progress, partial(give_importances, rules=rules))
+        self.pages += given.pages
+        self.waiting += given.kept
+        self.refused += given.refused

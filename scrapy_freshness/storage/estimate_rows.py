@@ -8,12 +8,11 @@ from numpy.typing import DTypeLike, NDArray
 from sqlalchemy import Connection, delete, func, or_, select
 
 from scrapy_freshness.storage.click_rows import add_to_pages
-from scrapy_freshness.storage.importance_rows import GIVEN, announce, write_importances
+from scrapy_freshness.storage.importance_rows import GIVEN, announce, hand_over_rules
 from scrapy_freshness.storage.reading import CHUNK, number_of
 from scrapy_freshness.storage.rows import clean
 from scrapy_freshness.storage.schema import (
     host,
-    importance_rule,
     page,
     page_click,
     page_feed,
@@ -101,10 +100,7 @@ def hand_over(connection: Connection) -> None:
     add_to_pages(connection, [(row[0], row[1], row[2]) for row in rows])
     for part in _parts({row[3] for row in rows}):
         connection.execute(delete(waiting_click).where(waiting_click.c.fingerprint.in_(part)))
-    same = (importance_rule.c.fingerprint == page.c.fingerprint) & ~importance_rule.c.is_prefix
-    given = select(page.c.page_id, importance_rule.c.importance).join_from(importance_rule, page, same)
-    found = connection.execute(given.where(page.c.importance_from != GIVEN)).all()
-    write_importances(connection, [(row[0], row[1], GIVEN) for row in found])
+    hand_over_rules(connection)
 
 
 def replace_groups(

@@ -1,5 +1,6 @@
 """What clicks tell reaches pages and sources, in one unit, and what was given counts more."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,8 +20,9 @@ from scrapy_freshness.planning.learners import ESTIMATORS, learner_for
 from scrapy_freshness.planning.link_learner import LinkLearner
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import policy_named
+from scrapy_freshness.storage import importance_rows
 from scrapy_freshness.storage.estimate_rows import load_page_clicks
-from scrapy_freshness.storage.importance_rows import ImportanceRule, give_importances
+from scrapy_freshness.storage.importance_rows import Given, ImportanceRule, give_importances
 from scrapy_freshness.storage.schema import page_feed
 from scrapy_freshness.storage.store import Store
 
@@ -62,7 +64,7 @@ def test_what_was_given_counts_more_than_clicks(store: Store, tmp_path: Path) ->
         ImportanceRule(2, True, "https://a.example/q", 3.0),
     ]
     with store.writing() as connection:
-        assert give_importances(connection, {rule.fingerprint: rule for rule in rules}) == (1, 3)
+        assert give_importances(connection, {rule.fingerprint: rule for rule in rules}) == Given(1, 3)
     import_clicks(store, click_table(tmp_path / "clicks.csv", [("https://a.example/quiet", START, 5.0)]))
     store.save("news", Batch(pages=[page(7, "https://a.example/later")]))
     refresh_estimates(store)
@@ -70,6 +72,36 @@ def test_what_was_given_counts_more_than_clicks(store: Store, tmp_path: Path) ->
 
     assert [found[number] for number in (1, 2, 3, 7)] == [2.0, 9.0, 3.0, 8.0]
     assert found[4] < 1.0
+
+
+def rules_of(numbers: Iterable[int], importance: float) -> dict[int, ImportanceRule]:
+    urls = [f"https://a.example/later/{number}" for number in numbers]
+    return {number_of(url): ImportanceRule(number_of(url), False, url, importance) for url in urls}
+
+
+def test_importances_that_are_kept_can_be_given_anew_and_make_room_when_their_pages_are_found(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importance_rows, "MOST_RULES", 5)
+    fill(store)
+
+    def given(rules: dict[int, ImportanceRule]) -> Given:
+        with store.writing() as connection:
+            return give_importances(connection, rules)
+
+    assert given(rules_of(range(4), 2.0)) == Given(0, 4, 0)
+    assert given(rules_of(range(4), 3.0)) == Given(0, 4, 0)
+    assert given(rules_of(range(3, 6), 4.0)) == Given(0, 2, 1)
+    assert sorted(rule.importance for rule in store.load_rules()) == [3.0, 3.0, 3.0, 4.0, 4.0]
+
+    store.save("news", Batch(pages=[page(20 + n, f"https://a.example/later/{n}") for n in range(3)]))
+    assert given(rules_of(range(5, 8), 5.0)) == Given(0, 3, 0)
+    assert given(rules_of(range(1), 6.0)) == Given(1, 0, 0)
+    refresh_estimates(store)
+    found = importances(store)
+
+    assert [found[20 + n] for n in range(3)] == [6.0, 3.0, 3.0]
+    assert sorted(rule.importance for rule in store.load_rules()) == [4.0, 4.0, 5.0, 5.0, 5.0]
 
 
 def test_pages_that_a_crawl_finds_meanwhile_are_estimated_the_next_time(sqlite_store: Store) -> None:
