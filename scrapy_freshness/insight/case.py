@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.insight.believed_sources import BelievedSources
+from scrapy_freshness.insight.believed_sources import BelievedHubs
 from scrapy_freshness.insight.hub_reasons import hub_sentences
 from scrapy_freshness.insight.keeping_up import is_held_up
 from scrapy_freshness.insight.outlook import Outlook, Terms
@@ -96,7 +96,7 @@ def case_of(
         host_audits=host.audits,
         host_false_not_modified=host.false_not_modified,
         host_is_honest=hosts.is_honest(record.host),
-        hub_sentences=_hub_sentences(store, config, record, now),
+        hub_sentences=_hub_sentences(store, record, terms, page, now),
         is_source=record.kind is PageKind.SOURCE,
         pinned_seconds=record.pinned_seconds,
         more_often=_more_often(everyone, page, terms) if may_be_helped else None,
@@ -128,10 +128,9 @@ def price_on_host(
     return everyone.price_on(host, visits / seconds) if visits else terms.price
 
 
-def _hub_sentences(store: Store, config: Config, record: PageRecord, now: float) -> list[str]:
+def _hub_sentences(store: Store, record: PageRecord, terms: Terms, page: Outlook, now: float) -> list[str]:
     report = hub_report(store, record.page_id)
-    case = None if report is None else BelievedSources(store, config, report.spider, now).hub(report)
-    return [] if case is None else hub_sentences(case, now)
+    return [] if report is None else hub_sentences(BelievedHubs(terms, page).case(report, 0), now)
 
 
 def _others(store: Store, config: Config, spider: str, now: float) -> Others:

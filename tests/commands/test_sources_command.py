@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,9 +10,16 @@ from answering import Answer
 from small_web import HOUR, NOW, page
 from test_command_docs import documented, paths
 
+from scrapy_freshness.config import Config
+from scrapy_freshness.insight.believed_sources import BelievedSources
+from scrapy_freshness.insight.case import case_of
+from scrapy_freshness.insight.hub_reasons import hub_sentences
+from scrapy_freshness.insight.outlook import Outlook, Terms
+from scrapy_freshness.insight.reach import reach_of
 from scrapy_freshness.model import Batch, CrawlState, HubRecord, HubState, PageKind, PageStatus, SourceRecord
 from scrapy_freshness.planning.learning import group_name
 from scrapy_freshness.planning.link_learner import PROFIT_STATE
+from scrapy_freshness.storage.hub_reports import hubs as stored_hubs
 from scrapy_freshness.storage.store import Store
 
 Run = Callable[..., Answer]
@@ -99,6 +107,32 @@ def test_every_hub_is_told_with_what_it_brings_and_why(freshness: Run, hubs_url:
     bound = 10 / HOUR * PROFIT * 86400
     assert bound * (1 - (1 + interval / 86400) * math.exp(-interval / 86400)) == pytest.approx(5000, rel=1e-3)
     assert hubs[""]["budget_share"] == pytest.approx((1 / interval + 10 / HOUR) / 0.1, rel=1e-3)
+
+
+@pytest.mark.parametrize("policy", ["holistic", "echo-schedule"])
+def test_a_hub_alone_is_explained_as_among_all_sources(
+    hubs_url: str, monkeypatch: pytest.MonkeyPatch, policy: str
+) -> None:
+    config = Config(database_url=hubs_url)
+    with Store.open(hubs_url) as store:
+        state = store.load_state("news")
+        assert state is not None
+        store.save("news", Batch(state=replace(state, policy=policy)))
+        everyone = BelievedSources(store, config, "news", NOW)
+        expected = {}
+        for report in stored_hubs(store):
+            case = everyone.hub(report)
+            assert case is not None
+            expected[report.page_id] = hub_sentences(case, NOW)
+        terms = Terms.of(store, config, "news")
+        outlook = Outlook(terms, store.load_pages("news"), NOW)
+        others = terms, outlook, reach_of(outlook, floor=terms.policy.pacing.floor, now=NOW)
+        monkeypatch.delattr(Store, "load_pages")  # of which there may be millions
+        records = store.load_records(list(expected))
+        cases = {record.page_id: case_of(store, config, record, "news", NOW, others) for record in records}
+
+    assert all(expected.values())
+    assert {page_id: case.hub_sentences for page_id, case in cases.items()} == expected
 
 
 def test_feeds_are_told_with_what_they_bring_and_why(freshness: Run, hubs_url: str) -> None:
