@@ -9,11 +9,8 @@ import argparse
 
 from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.wished import pages_meant, print_wish
+from scrapy_freshness.insight.pinning import pin_interval
 from scrapy_freshness.storage.wishes import pin
-from scrapy_freshness.units import durations, parsed
-
-#: A page is pinned to nothing shorter, whatever FRESHNESS_MIN_INTERVAL is, and to nothing longer: ten years.
-_LEAST_SECONDS, _MOST_SECONDS = 1e-3, 3650 * 86400.0
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -24,14 +21,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Context, options: argparse.Namespace) -> None:
-    seconds = None if options.off else _interval(context, options.every)
+    seconds = None if options.off else pin_interval("--every", options.every, context.config)
     with context.store_beside_crawls() as store:
         pages = pages_meant(store, options.urls)
         pin(store, [page.page_id for page in pages], seconds, context.clock.now())
         how = "visited by their value again" if seconds is None else f"visited every {options.every}"
         print_wish(context, store, pages, how, seconds=seconds)
-
-
-def _interval(context: Context, written: str) -> float:
-    least = max(context.config.min_interval_seconds, _LEAST_SECONDS)
-    return parsed("--every", written, durations(least, _MOST_SECONDS))

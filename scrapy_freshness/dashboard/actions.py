@@ -9,12 +9,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from scrapy_freshness.config import Config
 from scrapy_freshness.dashboard.desk import Asked
 from scrapy_freshness.dashboard.forms import form_of
-from scrapy_freshness.errors import InputError
+from scrapy_freshness.errors import ConfigError, InputError
+from scrapy_freshness.insight.pinning import pin_interval
 from scrapy_freshness.storage.store import Store
 from scrapy_freshness.storage.wishes import ask_for_visits, ask_to_forget, pin
-from scrapy_freshness.units import duration
 
 #: Opens the database for writing; for `with`.
 OpenStore = Callable[[], AbstractContextManager[Store]]
@@ -41,7 +42,7 @@ def _asked(asked: Asked, page_id: int, wanted: str, every: str) -> Response:
     assert asked.desk.open_store is not None
     if wanted not in DONE:
         raise HTTPException(400, "There is no such action")
-    seconds = _interval(every) if wanted == "pin" else None
+    seconds = _interval(every, asked.desk.config) if wanted == "pin" else None
     with asked.desk.open_store() as store:
         if wanted == "visit":
             known = ask_for_visits(store, [page_id], asked.now)
@@ -54,11 +55,8 @@ def _asked(asked: Asked, page_id: int, wanted: str, every: str) -> Response:
     return RedirectResponse(f"/pages/{page_id}?{urlencode({'done': wanted})}", 303)
 
 
-def _interval(text: str) -> float:
+def _interval(text: str, config: Config) -> float:
     try:
-        seconds = duration(text)
-    except ValueError:
-        seconds = 0.0
-    if seconds <= 0:
-        raise InputError(f"an interval cannot be {text!r}: write a time like 1h or 30min")
-    return seconds
+        return pin_interval("an interval", text, config)
+    except ConfigError as error:
+        raise InputError(str(error)) from None

@@ -23,6 +23,7 @@ from scrapy_freshness.estimation.history import never_changed
 from scrapy_freshness.insight.case import case_of
 from scrapy_freshness.insight.clockwork import MOST_VISITS, busiest_hours, hourly_changes
 from scrapy_freshness.insight.fragments import lives
+from scrapy_freshness.insight.pinning import written_interval
 from scrapy_freshness.insight.posterior import posterior_of
 from scrapy_freshness.insight.reasons import Case, answer, sentences
 from scrapy_freshness.insight.rows import is_assumed, row_of
@@ -73,6 +74,7 @@ def show(request: Request) -> Response:
         timeline=timeline_chart(visits[:400], signals, asked.now) if visits or signals else None,
         commands=_commands(record),
         wishes=[wish for wish in page_wishes(store, page_id, 20) if wish.done_at is None],
+        every=written_interval(record.pinned_seconds) if record.pinned_seconds else "1h",
         may_act=asked.desk.open_store is not None,
         done=DONE.get(asked.text("done")),
         **_content(record, case),

@@ -206,6 +206,32 @@ def test_wishes_reach_the_crawl_if_that_is_allowed(lively_url: str) -> None:
         assert {wish.asked_at for wish in page_wishes(store, 1)} == {NOW}
 
 
+def test_the_dashboard_pins_what_the_command_does_and_takes_what_it_shows(lively_url: str) -> None:
+    with served(lively_url, may_act=True) as (address, _):
+        for every in ("0.1s", "11000d", "0", "1e300d"):
+            text = ask(address, "/pages/1")[2]
+            status, _, refusal = ask(
+                address, "/pages/1", "POST", form(key=key_in(text), action="pin", every=every)
+            )
+            assert status == 400
+            assert "from 1s to 3650d" in refusal
+        for every, seconds in (("5000s", 5000.0), ("3e8s", 3e8), ("1.5s", 1.5)):
+            key = key_in(ask(address, "/pages/1")[2])
+            for shown in (every, None):
+                fields = {"key": key, "action": "pin", "every": shown or every_in(text)}
+                assert ask(address, "/pages/1", "POST", form(**fields))[0] == 303
+                with Store.open(lively_url) as store:
+                    assert store.load_records([1])[0].pinned_seconds == seconds
+                text = ask(address, "/pages/1")[2]
+
+
+def every_in(text: str) -> str:
+    """What the form for pins is filled with."""
+    found = re.search(r'name="every" value="([^"]*)"', text)
+    assert found
+    return found[1]
+
+
 def test_errors_are_pages_without_details(lively: str) -> None:
     status, _, text = ask(lively, "/nowhere")
     assert status == 404
