@@ -12,7 +12,8 @@ FILE may be compressed with gzip or zstd; - is standard input. An import that
 was killed is gone on with, also if FILE was renamed or compressed since. Clicks
 and queries count once: a log that has grown brings its new lines only.
 Importances are set: those of the last file count. A crawl may go on meanwhile,
-and takes over what is new within a minute.
+and takes over what is new within a minute. --clear takes back all that was
+imported of a kind, while no crawl runs.
 """
 
 import argparse
@@ -31,7 +32,8 @@ from scrapy_freshness.insight.human import clipped, count, safe, size
 from scrapy_freshness.model import ImportProgress
 from scrapy_freshness.storage.store import Store
 
-#: Kind of import -> its module, which has `add_options(parser)` and `kind(context, store, options)`.
+#: Kind of import -> its module, which has `add_options(parser)`, `kind(context, store, options)` and
+#: `clear(context, store)`, which forgets all of it and returns how much, as a number and as a sentence.
 KINDS: dict[str, Any] = {
     "clicks": import_clicks,
     "importance": import_importance,
@@ -41,14 +43,22 @@ KINDS: dict[str, Any] = {
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("kind", choices=KINDS, metavar="KIND", help=" or ".join(KINDS))
-    parser.add_argument("files", nargs="+", metavar="FILE", help="file, or - for standard input")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="file, or - for standard input")
     parser.add_argument("--format", metavar="NAME", help="how the file is written; default: found out")
+    parser.add_argument(
+        "--clear", action="store_true", help="forget all that was imported of this kind; takes no FILE"
+    )
     parser.add_argument("--again", action="store_true", help="as if it had never been imported")
     for module in KINDS.values():
         module.add_options(parser)
 
 
 def run(context: Context, options: argparse.Namespace) -> int:
+    if options.clear == bool(options.files):
+        raise InputError("import takes files, or --clear without any")
+    if options.clear:
+        _clear(context, options.kind)
+        return 0
     with context.store_beside_crawls() as store:
         kind: Kind[Any] = KINDS[options.kind].kind(context, store, options)
         formats = _formats(kind, options.format)
@@ -67,6 +77,15 @@ def run(context: Context, options: argparse.Namespace) -> int:
         for line in kind.told(summary):
             context.say(line)
     return 0
+
+
+def _clear(context: Context, kind: str) -> None:
+    with context.store_without_crawls() as store, context.progress("Estimating"):
+        n, told = KINDS[kind].clear(context, store)
+    if context.as_json:
+        context.print_json({"kind": kind, "cleared": n})
+    else:
+        context.say(told)
 
 
 def _formats(kind: Kind[Any], name: str | None) -> Sequence[Format[Any]]:

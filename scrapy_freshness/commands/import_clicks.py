@@ -6,6 +6,7 @@ from typing import Any
 from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.importing import Kind, number_of
 from scrapy_freshness.imports.access_log import AccessLog
+from scrapy_freshness.imports.clearing import clear as clear_imports
 from scrapy_freshness.imports.click_sink import ClickSink
 from scrapy_freshness.imports.click_tables import table_formats
 from scrapy_freshness.imports.clicks import ClickBatch, Span, span_of
@@ -49,6 +50,12 @@ def kind(context: Context, store: Store, options: argparse.Namespace) -> Kind[Cl
         },
         told=_told,
     )
+
+
+def clear(context: Context, store: Store) -> tuple[int, str]:
+    """Forget all clicks."""
+    n = clear_imports(store, "clicks", context.config.importance)
+    return n, f"Forgot the clicks on {count(n, 'page')}."
 
 
 class _Estimates:

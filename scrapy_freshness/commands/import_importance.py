@@ -5,6 +5,7 @@ from typing import Any
 
 from scrapy_freshness.commands.context import Context
 from scrapy_freshness.commands.importing import Kind, number_of
+from scrapy_freshness.imports.clearing import clear as clear_imports
 from scrapy_freshness.imports.estimates import refresh_estimates
 from scrapy_freshness.imports.importance import Importance, formats
 from scrapy_freshness.imports.importance_sink import ImportanceSink
@@ -33,6 +34,12 @@ def kind(context: Context, store: Store, options: argparse.Namespace) -> Kind[li
         finish=finish,
         told=_told,
     )
+
+
+def clear(context: Context, store: Store) -> tuple[int, str]:
+    """Forget all importances that were given."""
+    n = clear_imports(store, "importance", context.config.importance)
+    return n, f"Forgot {count(n, 'importance')}."
 
 
 def _told(summary: dict[str, Any]) -> list[str]:

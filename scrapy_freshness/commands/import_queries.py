@@ -25,6 +25,12 @@ def kind(context: Context, store: Store, options: argparse.Namespace) -> Kind[As
     return Kind(name=KIND, formats=formats(), sink=sink, adds=True, finish=finish, told=_told)
 
 
+def clear(context: Context, store: Store) -> tuple[int, str]:
+    """Forget all queries, as `scrapy freshness queries --clear` does."""
+    n = store.clear_queries()
+    return n, f"Forgot {count(n, 'term')}."
+
+
 def _told(summary: dict[str, Any]) -> list[str]:
     asked = f"{summary['queries']:,} {'query' if summary['queries'] == 1 else 'queries'} added"
     return [f"{asked}; searchers ask for {count(summary['terms'], 'term')} in all."]

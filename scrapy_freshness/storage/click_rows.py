@@ -9,8 +9,18 @@ from sqlalchemy import BigInteger, Connection, case, delete, func, literal, sele
 
 from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, upsert
 from scrapy_freshness.storage.rows import clean, number
-from scrapy_freshness.storage.schema import click_span, host, page, page_click, source_click, waiting_click
+from scrapy_freshness.storage.schema import (
+    click_span,
+    host,
+    import_file,
+    page,
+    page_click,
+    source_click,
+    waiting_click,
+)
 
+#: Kind of these imports.
+KIND = "clicks"
 #: Spans with less than this between them are one: from one part of a log to the next.
 GAP_SECONDS = 3600.0
 #: Addresses that no page has and of which clicks are kept.
@@ -108,6 +118,14 @@ def prune_waiting(connection: Connection) -> None:
 def has_clicks(connection: Connection) -> bool:
     """Whether any clicks on pages were imported."""
     return connection.execute(select(click_span).limit(1)).first() is not None
+
+
+def clear(connection: Connection) -> int:
+    """Forget all clicks, and which logs they were in; returns how many pages had some, known or not."""
+    connection.execute(delete(import_file).where(import_file.c.kind == KIND))
+    for table in (source_click, click_span):
+        connection.execute(delete(table))
+    return sum(connection.execute(delete(table)).rowcount for table in (page_click, waiting_click))
 
 
 def load_spans(connection: Connection) -> dict[int, list[tuple[float, float]]]:

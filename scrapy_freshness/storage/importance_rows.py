@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, select, update
 
 from scrapy_freshness.storage.bulk import BulkSelect, BulkUpdate, upsert
 from scrapy_freshness.storage.rows import clean, number
-from scrapy_freshness.storage.schema import importance_rule, page, revision, spider
+from scrapy_freshness.storage.schema import import_file, importance_rule, page, revision, spider
 
+#: Kind of these imports.
+KIND = "importance"
 #: Where the importance of a page comes from, as kept in ``page.importance_from``; only what is assumed is
 #: left to the crawl, whose records do not know of later estimates.
 ASSUMED, BY_CLICKS, BY_LINKS, BY_RULE, GIVEN, BY_FEEDS, EQUAL = range(7)
@@ -90,6 +92,17 @@ def _room(connection: Connection) -> int:
     """How many rules more can be kept."""
     n_rules = connection.scalar(select(func.count()).select_from(importance_rule)) or 0
     return max(MOST_RULES - n_rules, 0)
+
+
+def clear(connection: Connection) -> int:
+    """Forget all that was given, and in which files; returns for how many pages and addresses it was.
+
+    The pages keep their importances until estimates are made.
+    """
+    connection.execute(delete(import_file).where(import_file.c.kind == KIND))
+    is_given = page.c.importance_from == GIVEN
+    n_pages = connection.execute(update(page).where(is_given).values(importance_from=ASSUMED)).rowcount
+    return n_pages + connection.execute(delete(importance_rule)).rowcount
 
 
 def load_rules(connection: Connection) -> list[ImportanceRule]:

@@ -10,6 +10,7 @@ from answering import Answer, answer_of
 from small_web import FAST, NEW, SLOW, fill
 from test_command_docs import ancestors, documented, paths
 
+from scrapy_freshness.commands.import_ import KINDS
 from scrapy_freshness.model import Batch
 from scrapy_freshness.storage.store import Store
 
@@ -140,6 +141,42 @@ def test_clicks_are_told_and_believed(freshness: Callable[..., Answer], web_url:
     assert "  line 2,701: no line of an access log: garbage" in told.out
 
 
+def test_a_wrong_import_can_be_taken_back(
+    database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def freshness(*arguments: str) -> Answer:
+        return answer_of(*arguments, url=database_url, capsys=capsys)
+
+    fill(database_url)
+    before = importances(database_url)
+    clicks, given, words = tmp_path / "clicks.csv", tmp_path / "given.csv", tmp_path / "queries.csv"
+    clicks.write_text(f"url,time,count\n{FAST},2026-11-16,86400\nhttp://a.example/unknown,2026-11-16,5\n")
+    given.write_text(f"url,importance\n{SLOW},7\nhttp://a.example/unknown,3\nhttp://a.example/f*,4\n")
+    words.write_text("rain\n")
+
+    assert freshness("import", "clicks", str(clicks)).exit_code == 0
+    assert freshness("import", "importance", str(given)).exit_code == 0
+    found = importances(database_url)
+    assert (found[SLOW], found[FAST]) == (7.0, 4.0)
+    with Store.open(database_url) as crawl:
+        crawl.lock("news")
+        assert "a crawl is using database" in freshness("import", "importance", "--clear").err
+
+    assert freshness("import", "importance", "--clear").out == "Forgot 3 importances.\n"
+    assert importances(database_url)[FAST] > 0.9
+    assert importances(database_url)[SLOW] < 0.5
+
+    assert freshness("import", "clicks", "--clear").out == "Forgot the clicks on 2 pages.\n"
+    assert importances(database_url) == dict.fromkeys(before, 1.0)
+
+    assert freshness("import", "queries", str(words)).exit_code == 0
+    assert freshness("import", "queries", "--clear", "--json").json == {"kind": "queries", "cleared": 2}
+    with Store.open_readonly(database_url) as store:
+        assert not store.has_clicks()
+        assert store.load_rules() == [each for kind in KINDS for each in store.load_imports(kind)] == []
+    assert freshness("import", "clicks", str(clicks), "--json").json["files"][0]["lines"] == 2
+
+
 def test_trouble_is_one_line(freshness: Callable[..., Answer], tmp_path: Path) -> None:
     file = tmp_path / "picture.png"
     file.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
@@ -153,3 +190,5 @@ def test_trouble_is_one_line(freshness: Callable[..., Answer], tmp_path: Path) -
         assert (answer.exit_code, answer.out) == (2, "")
         assert words in answer.err
         assert answer.err.count("\n") == 1
+    for arguments in ((), (str(file), "--clear")):
+        assert "import takes files, or --clear without any" in freshness("import", "clicks", *arguments).err
