@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from scrapy_freshness.clock import ManualClock
 from scrapy_freshness.errors import StorageError
-from scrapy_freshness.imports import click_sink
+from scrapy_freshness.imports import click_sink, clicked
 from scrapy_freshness.imports import stream as streams
 from scrapy_freshness.imports.access_log import AccessLog
 from scrapy_freshness.imports.click_sink import ClickSink
@@ -237,6 +237,23 @@ def test_addresses_that_wait_are_dropped_during_a_long_import(
         import_clicks(sqlite_store, click_table(tmp_path / f"{part}.csv", rows), sink)
 
         assert len(rows_of(sqlite_store, waiting_click)) <= 7
+
+
+def test_sums_are_the_same_if_addresses_are_forgotten_after_every_block(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clicked, "_MOST_BYTES", 1)
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 1000)
+    fill(sqlite_store)
+    sink = ClickSink(sqlite_store, number_of)
+    names = ["old", "quiet", "lost", *(f"{number}.png" for number in range(100))] * 2
+    rows = [(f"https://a.example/{name}", START, 1.0) for name in names]
+    import_clicks(sqlite_store, click_table(tmp_path / "clicks.csv", rows), sink)
+
+    assert [row[2] for row in rows_of(sqlite_store, page_click)] == [2.0, 2.0, 2.0]
+    assert [row[2] for row in rows_of(sqlite_store, waiting_click)] == [2.0]
+    assert sink.counts == {"clicks on known pages": 4, "clicks on other addresses": 202}
+    assert len(sink._addresses) == 0
 
 
 def by_hand(rows: Iterable[tuple[str, float, float]], week: int) -> dict[str, float]:
