@@ -39,8 +39,8 @@ class GoingPrice:
     """What a fetch has to be worth: about the least of the values that were chosen lately.
 
     Most values stop near the price, because pages are chosen when they reach it. New pages do not: they
-    may be worth far more from the beginning. So the price follows a low quantile, not the mean. While there is
-    nothing to do it falls; when all that is chosen has been above it for long, it follows faster.
+    may be worth far more from the beginning. So the price follows a low quantile, not the mean. While there
+    is nothing to do it falls; when all that is chosen has been above it for long, it follows faster.
 
     >>> price = GoingPrice()
     >>> for value in [1.0, 500.0] * 200:
