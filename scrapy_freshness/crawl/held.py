@@ -1,5 +1,6 @@
 """Requests that wait for their host: retries, redirects, and untracked requests from the plain scheduler."""
 
+import heapq
 from collections import deque
 from collections.abc import Iterator
 from math import inf
@@ -30,6 +31,7 @@ class HeldRequests:
         self._hosts = hosts
         self._busy: deque[Request] = deque()
         self._aside: dict[str, deque[Request]] = {}  #: by slot
+        self._ends: list[tuple[float, str]] = []  #: heap of when each of these slots may be free
         self._n_aside = 0
 
     def __len__(self) -> int:
@@ -52,7 +54,10 @@ class HeldRequests:
     def add(self, request: Request, now: float) -> None:
         slot = slot_of(request)
         if self._hosts.blocked_until(slot) > now:
-            self._aside.setdefault(slot, deque()).append(request)
+            if slot not in self._aside:
+                self._aside[slot] = deque()
+                heapq.heappush(self._ends, (self.free_at(slot, now), slot))
+            self._aside[slot].append(request)
             self._n_aside += 1
         else:
             self._busy.append(request)
@@ -66,21 +71,44 @@ class HeldRequests:
             if self.free_at(slot_of(request), now) <= now:
                 return request
             self.add(request, now)
-        for slot in [slot for slot in self._aside if self.free_at(slot, now) <= now]:
-            requests = self._aside[slot]
-            while requests:
-                request = requests.popleft()
-                self._n_aside -= 1
-                if not requests:
-                    del self._aside[slot]
-                if not _has_ended(request):
-                    return request
-        return None
+        return self._take_aside(now)
 
     def next_at(self, now: float) -> float:
         """When `take` may return something; inf if nothing is held."""
-        slots = {slot_of(request) for request in self._busy}.union(self._aside)
-        return min((self.free_at(slot, now) for slot in slots), default=float("inf"))
+        times = [self.free_at(slot, now) for slot in {slot_of(request) for request in self._busy}]
+        while self._ends and self._ends[0][1] not in self._aside:
+            heapq.heappop(self._ends)
+        return min((*times, *(at for at, _ in self._ends[:1])), default=inf)
+
+    def _take_aside(self, now: float) -> Request | None:
+        """A request to a host whose back-off is over: those are looked at that should be, and one in turn."""
+        if self._aside:  # a back-off may end sooner than it was meant to
+            slot = next(iter(self._aside))
+            self._aside[slot] = self._aside.pop(slot)
+            if self.free_at(slot, now) <= now and (request := self._first_of(slot)):
+                return request
+        while self._ends and self._ends[0][0] <= now:
+            _, slot = heapq.heappop(self._ends)
+            if slot not in self._aside:
+                continue
+            request = self._first_of(slot) if self.free_at(slot, now) <= now else None
+            if slot in self._aside:
+                heapq.heappush(self._ends, (self.free_at(slot, now), slot))
+            if request is not None:
+                return request
+        return None
+
+    def _first_of(self, slot: str) -> Request | None:
+        """Remove and return the first request set aside for a slot that is still wanted."""
+        requests = self._aside[slot]
+        first: Request | None = None
+        while requests and first is None:
+            request = requests.popleft()
+            self._n_aside -= 1
+            first = None if _has_ended(request) else request
+        if not requests:
+            del self._aside[slot]
+        return first
 
 
 def _has_ended(request: Request) -> bool:

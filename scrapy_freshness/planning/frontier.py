@@ -24,6 +24,8 @@ _REKEY_SLICE = 4096
 _MAX_EVALUATED = 16384
 #: Rows looked at in one call for pages that are awake (about 3 ms); larger tables are looked at in turn.
 _WINDOW = 1 << 21
+#: How soon to look again at such a table, rather than to find out when a page of a host with room wakes.
+_LOOK_AGAIN_SECONDS = 0.5
 #: Pages evaluated to find out how far the rung must be lowered.
 _SAMPLE = 4096
 _LOWER_BY = 0.8
@@ -269,13 +271,15 @@ class Frontier:
         times = np.where(at_once, now, np.where(is_new, np.inf, last_visit + sleep))
         return np.where(status == _SUSPENDED, np.inf, times)
 
-    def next_wake(self, full_hosts: NDArray[np.bool_]) -> float:
-        """When the next page of a host that is not full wakes; inf if none does."""
+    def next_wake(self, now: float, full_hosts: NDArray[np.bool_]) -> float:
+        """When the next page of a host that is not full wakes, or earlier; inf if none does."""
         table = self._table
         wake = table.wake[: table.size]
         if full_hosts.all():
             return float("inf")
         if full_hosts.any():
+            if table.size > _WINDOW:
+                return now + _LOOK_AGAIN_SECONDS
             wake = wake[~full_hosts[table.host[: table.size]]]
         return float(np.min(wake, initial=np.inf))
 

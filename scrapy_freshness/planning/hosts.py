@@ -1,6 +1,7 @@
 """Back-off of hosts that ask for it or do not answer, and how honest their 304 answers are."""
 
 import random
+from math import inf
 
 from scrapy_freshness.model import HostRecord
 from scrapy_freshness.planning.pauses import doubled
@@ -20,12 +21,14 @@ class Hosts:
         self._records: dict[str, HostRecord] = {}
         self._dirty: set[str] = set()
         self._blocked: set[str] = set()
+        self._ends_at = -inf  #: when one of their back-offs ends, or earlier
         self._failed: dict[str, set[str]] = {}  #: host -> URLs that failed since its last proper answer
         self._tried: dict[str, float] = {}  #: failing host -> when it may be tried once more
 
     def load(self, records: list[HostRecord]) -> None:
         self._records = {record.host: record for record in records}
         self._blocked = {record.host for record in records if record.blocked_until}
+        self._ends_at = -inf
 
     def record(self, host: str) -> HostRecord:
         """What is known about a host (nothing, for a new one)."""
@@ -38,8 +41,15 @@ class Hosts:
 
     def blocked(self, now: float) -> set[str]:
         """Hosts whose back-off lasts."""
-        self._blocked = {host for host in self._blocked if self.blocked_until(host) > now}
+        if self._ends_at <= now:  # there may be many, and to look at all of them each time takes milliseconds
+            ends = {host: self.blocked_until(host) for host in self._blocked}
+            self._blocked = {host for host, end in ends.items() if end > now}
+            self._ends_at = min((end for end in ends.values() if end > now), default=inf)
         return self._blocked
+
+    def next_unblocked(self, now: float) -> float:
+        """When the next back-off ends; inf if there is none."""
+        return self._ends_at if self.blocked(now) else inf
 
     def back_off(self, host: str, now: float, retry_after: float | None) -> float:
         """Pause a host: as long as it asked for, or twice as long as last time; returns the end.
@@ -53,7 +63,7 @@ class Hosts:
         if retry_after is not None:
             pause = min(max(pause, retry_after), self._longest)
         record.blocked_until = max(record.blocked_until, now + pause)
-        self._blocked.add(host)
+        self._block(host)
         return record.blocked_until
 
     def failed(self, host: str, url: str, now: float) -> float | None:
@@ -73,7 +83,7 @@ class Hosts:
         """A request is sent; to a host that is failing, no other follows before its outcome can be known."""
         if self.is_failing(host):
             self._tried[host] = now + self._first
-            self._blocked.add(host)
+            self._block(host)
 
     def is_failing(self, host: str) -> bool:
         """Whether a host was paused and has given no proper answer since."""
@@ -82,7 +92,8 @@ class Hosts:
     def answered(self, host: str) -> None:
         """A host gave a proper answer: the next back-off starts from the shortest pause."""
         self._failed.pop(host, None)
-        self._tried.pop(host, None)
+        if self._tried.pop(host, None):
+            self._ends_at = -inf
         if host in self._records and self._records[host].failures:
             self._changed(host).failures = 0
 
@@ -122,6 +133,10 @@ class Hosts:
         changed = [self._records[host] for host in sorted(self._dirty)]
         self._dirty.clear()
         return changed
+
+    def _block(self, host: str) -> None:
+        self._blocked.add(host)
+        self._ends_at = min(self._ends_at, self.blocked_until(host))
 
     def _changed(self, host: str) -> HostRecord:
         self._dirty.add(host)

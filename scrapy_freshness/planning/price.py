@@ -16,6 +16,10 @@ from scrapy_freshness.value.contract import ValueModel
 
 #: Share of the visits chosen lately that are worth less than the going price, and how fast it follows them.
 _BELOW, _STEP = 0.1, 0.05
+#: After so many values above the price it rises ten times as fast, and after twice as many a hundred times.
+_RUN, _FASTEST = 100, 2
+#: The price falls no further, or it would be long in coming back.
+_LEAST = 1e-12
 #: Pages from which the price is computed.
 _SAMPLE = 5_000
 
@@ -35,7 +39,8 @@ class GoingPrice:
     """What a fetch has to be worth: about the least of the values that were chosen lately.
 
     Most values stop near the price, because pages are chosen when they reach it. New pages do not: they
-    may be worth far more from the beginning. So the price follows a low quantile, not the mean.
+    may be worth far more from the beginning. So the price follows a low quantile, not the mean. While there
+    is nothing to do it falls; when all that is chosen has been above it for long, it follows faster.
 
     >>> price = GoingPrice()
     >>> for value in [1.0, 500.0] * 200:
@@ -46,17 +51,22 @@ class GoingPrice:
 
     def __init__(self) -> None:
         self.value = 0.0
+        self._run = 0  #: values above it that came one after the other
 
     def note(self, value: float) -> None:
         """A visit of some value was chosen."""
         if self.value == 0:
             self.value = value
+        elif value < self.value:
+            self._run = 0
+            self.value *= math.exp(-_STEP * (1 - _BELOW))
         else:
-            self.value *= math.exp(_STEP * (_BELOW - (value < self.value)))
+            self._run += 1
+            self.value *= math.exp(_STEP * _BELOW * 10 ** min(self._run // _RUN, _FASTEST))
 
     def unspent(self) -> None:
         """A place of the budget was left because nothing was worth it: the price was too high."""
-        self.value *= math.exp(-_STEP)
+        self.value = max(self.value * math.exp(-_STEP), min(self.value, _LEAST))
 
 
 class Prices:
@@ -103,8 +113,11 @@ class Prices:
             self._frontier.fetch_price = self._going_price.value
 
     def unspent(self, now: float) -> None:
-        """Nothing is worth a visit: the price falls a little for every place of the budget that is left."""
-        if self._going_price is None or not self._table.fades:
+        """Nothing is worth a visit: the price falls a little for every place of the budget that is left.
+
+        While waking times are being computed nobody knows; and to begin anew each time would have no end.
+        """
+        if self._going_price is None or not self._table.fades or not self._frontier.is_keyed:
             return
         if now - self._unspent_at >= 1 / self._crawls_per_second:
             self._unspent_at = now

@@ -152,9 +152,8 @@ class Stock:
 
     def next_at(self, now: float) -> float:
         """When a page may be ready, or be chosen, again."""
-        times = [self._ready.next_at(now), self._frontier.next_wake(self._full_hosts(now))]
-        times += [self._hosts.blocked_until(host) for host in self._hosts.blocked(now)]
-        return min(times)
+        next_wake = self._frontier.next_wake(now, self._full_hosts(now))
+        return min(self._ready.next_at(now), next_wake, self._hosts.next_unblocked(now))
 
     def refill(self, now: float) -> bool:
         """Choose the best pages; False if there are none."""

@@ -64,3 +64,17 @@ def test_requests_of_visits_that_were_closed_meanwhile_are_not_sent() -> None:
     assert requests.take(100.0) is None
     assert len(requests) == 0
     assert requests.next_at(100.0) == math.inf
+
+
+def test_a_back_off_that_ends_sooner_than_it_was_meant_to_is_noticed() -> None:
+    hosts = Hosts(10.0, math.inf)
+    hosts.back_off("paused.example", 0.0, None)
+    requests = HeldRequests(FreeSlots(), hosts)  # type: ignore[arg-type]
+    hosts.asked("paused.example", 9.0)  # one to try it with
+    for number in range(2):
+        requests.add(Request(f"http://paused.example/{number}"), 9.5)
+
+    assert requests.take(11.0) is None
+    hosts.answered("paused.example")
+    assert requests.take(11.0) is not None
+    assert hosts.blocked(11.0) == set()

@@ -153,7 +153,7 @@ def test_suspended_pages_are_never_taken() -> None:
     assert take(frontier, 1e9, count=2) == [1]
     assert take(frontier, 1e9) == []
     assert frontier.is_exhausted
-    assert frontier.next_wake(np.zeros(1, np.bool_)) == np.inf
+    assert frontier.next_wake(0.0, np.zeros(1, np.bool_)) == np.inf
 
 
 def test_a_page_rests_between_visits() -> None:
@@ -161,7 +161,7 @@ def test_a_page_rests_between_visits() -> None:
 
     assert take(frontier, 159.9) == []
     assert frontier.is_exhausted
-    assert frontier.next_wake(np.zeros(1, np.bool_)) == 160.0
+    assert frontier.next_wake(0.0, np.zeros(1, np.bool_)) == 160.0
     assert take(frontier, 160.0) == [0]
 
 
@@ -209,7 +209,7 @@ def test_nothing_below_the_floor_is_taken_except_new_pages() -> None:
     beliefs = Beliefs(importance=np.ones(1), change_rate=np.array([as_stored]))
     reached = float(Greedy().elapsed_at(beliefs, 50.0)[0])
     assert take(frontier, reached - 1) == []
-    assert frontier.next_wake(np.zeros(1, np.bool_)) == pytest.approx(reached)
+    assert frontier.next_wake(0.0, np.zeros(1, np.bool_)) == pytest.approx(reached)
     assert take(frontier, reached + 1e-3) == [0]
 
 
@@ -219,7 +219,7 @@ def test_a_page_that_wakes_at_its_very_time_is_worth_the_floor(
 ) -> None:
     """Times have few digits behind the point in this century, so the value at that time is rounded."""
     frontier = frontier_of([page(0, change_rate=rate, last_visit_at=last)], now=last, floor=share / rate)
-    due = frontier.next_wake(np.zeros(1, np.bool_))
+    due = frontier.next_wake(0.0, np.zeros(1, np.bool_))
 
     if due < last + 30 / rate and due - last > 1.0:
         assert take(frontier, due) == [0]
@@ -227,12 +227,12 @@ def test_a_page_that_wakes_at_its_very_time_is_worth_the_floor(
 
 def test_a_page_that_is_awake_too_early_sleeps_until_it_is_worth_the_floor() -> None:
     frontier = frontier_of([page(0), page(1)], floor=20.0)
-    due = frontier.next_wake(np.zeros(1, np.bool_))
+    due = frontier.next_wake(0.0, np.zeros(1, np.bool_))
     table(frontier).wake[0] = 1.0
 
     assert take(frontier, 1.0) == []
     assert frontier.is_exhausted
-    assert frontier.next_wake(np.zeros(1, np.bool_)) == due
+    assert frontier.next_wake(0.0, np.zeros(1, np.bool_)) == due
     assert take(frontier, due) == [0]
 
 
@@ -258,10 +258,10 @@ def test_next_wake_leaves_full_hosts_out() -> None:
     pages = [page(0, host="a"), page(1, host="b", last_visit_at=30.0)]
     frontier = frontier_of(pages, now=30.0, min_interval=60.0)
 
-    assert frontier.next_wake(np.array([False, False])) == 60.0
-    assert frontier.next_wake(np.array([True, False])) == 90.0
-    assert frontier.next_wake(np.array([True, True])) == np.inf
-    assert frontier_of([]).next_wake(np.zeros(0, np.bool_)) == np.inf
+    assert frontier.next_wake(0.0, np.array([False, False])) == 60.0
+    assert frontier.next_wake(0.0, np.array([True, False])) == 90.0
+    assert frontier.next_wake(0.0, np.array([True, True])) == np.inf
+    assert frontier_of([]).next_wake(0.0, np.zeros(0, np.bool_)) == np.inf
 
 
 def test_most_pages_sleep() -> None:

@@ -1,5 +1,7 @@
 """What a visit has to be worth, where copies and new pages of short interest compete."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from planning_world import Crawl
@@ -9,6 +11,7 @@ from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_for
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import policy_named
+from scrapy_freshness.planning.price import GoingPrice
 
 N_PAGES, PROFIT = 100, 1e6
 
@@ -18,7 +21,7 @@ def new_planner() -> Planner:
     return Planner(policy, Hosts(5.0, 60.0), learner_for(policy, estimator="mle"))
 
 
-def copies() -> list[PageRecord]:
+def copies(count: int = N_PAGES, *, first: int = 0) -> list[PageRecord]:
     return [
         PageRecord(
             page_id=1 + number,
@@ -30,7 +33,7 @@ def copies() -> list[PageRecord]:
             visits=1,
             change_rate=1 / 50,
         )
-        for number in range(N_PAGES)
+        for number in range(first, first + count)
     ]
 
 
@@ -87,3 +90,32 @@ def test_a_page_whose_visit_failed_is_tried_again_though_others_were_worth_far_m
 
     assert tried_at[0] < 3
     assert tried_at[-1] > 203
+
+
+def test_a_price_that_is_too_high_falls_however_many_pages_there_are() -> None:
+    policy = policy_named("holistic")
+    planner = Planner(policy, Hosts(5.0, 60.0), learner_for(policy, estimator="mle"), crawls_per_second=100)
+    pages = [replace(page, importance=1e-6) for page in copies(30_000)] + copies(100, first=30_000)
+    crawl = Crawl(planner).start(pages, now=1e5, price=1e9)
+    crawl.discover(hub(), now=1e5)
+    visits = 0
+    for place in range(300):
+        now = 1e5 + place / 100
+        crawl.read_ahead(now)
+        visit = planner.begin_visit(now, lambda host, now: now)
+        if visit is not None:
+            crawl.end(visit, now)
+            visits += 1
+
+    assert visits > 200
+
+
+def test_a_price_that_fell_while_there_was_nothing_to_do_is_soon_back() -> None:
+    price = GoingPrice()
+    price.note(1.0)
+    for _ in range(10_000):
+        price.unspent()
+    for _ in range(400):
+        price.note(1.0)
+
+    assert 0.5 < price.value < 1.5
