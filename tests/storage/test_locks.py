@@ -15,10 +15,12 @@ from samples import page
 
 from scrapy_freshness.errors import LockedError, StorageError
 from scrapy_freshness.model import Batch, HostRecord
+from scrapy_freshness.storage import locks
 from scrapy_freshness.storage.store import Store
 
 CRAWL = """
 import sys, time
+from scrapy_freshness.storage import locks
 from scrapy_freshness.storage.store import Store
 store = Store.open(sys.argv[1])
 store.lock(sys.argv[2])
@@ -119,6 +121,24 @@ def test_a_reader_sees_the_lock_without_leaving_a_file(database_url: str, tmp_pa
         assert not list(tmp_path.glob("*.lock"))
         store.lock("quotes")
         assert reader.is_locked()
+
+
+@pytest.mark.parametrize("has_flock", [True, False])
+def test_to_ask_for_the_lock_takes_no_time_and_writes_nothing(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_flock: bool
+) -> None:
+    monkeypatch.setattr(locks, "_HAS_FLOCK", has_flock)
+    with Store.open(sqlite_url) as store, Store.open_readonly(sqlite_url) as reader:
+        store.lock("quotes")
+        holder = tmp_path / "freshness.db.lock"
+        holder.write_text("1234")
+        started = time.monotonic()
+        assert all(reader.is_locked() for _ in range(10))
+        store.unlock()
+        assert not any(reader.is_locked() for _ in range(10))
+
+        assert time.monotonic() - started < 2
+        assert holder.read_text() == "1234"
 
 
 def test_a_reader_who_may_not_write_sees_the_lock(
