@@ -57,11 +57,12 @@ _upsert_pages = upsert(
 )
 _upsert_details = upsert(page_detail, page_detail.c.keys(), ["page_id"], replacing(page_detail.c.keys()[1:]))
 # Crawls of several spiders may know a host, each as it was at its start and what it has seen since: evidence
-# of false answers is not taken back by those who have less of it.
+# of false answers is not taken back by those who have less of it. By the id: PostgreSQL would take another
+# from its sequence for every row that has none.
 _upsert_hosts = upsert(
     host,
-    host.c.keys()[1:],
-    ["name"],
+    host.c.keys(),
+    ["id"],
     [
         *replacing(["blocked_until", "failures"]),
         *(
@@ -160,7 +161,8 @@ class BatchWriter:
         if unknown:
             self._host_ids.update(numbers_of(connection, host, unknown))
         # New names first and everything sorted: two crawls that know the same hosts never wait in a circle.
-        _upsert_hosts(connection, sorted({row[0]: row for row in map(host_row, batch.hosts)}.values()))
+        rows = {self._host_ids[row[0]]: row for row in map(host_row, batch.hosts)}
+        _upsert_hosts(connection, [(host_id, *row) for host_id, row in sorted(rows.items())])
 
     def _write_pages(
         self,
