@@ -2,12 +2,13 @@
 
 import json
 
-from sqlalchemy import ColumnElement, Connection, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Connection, delete, func, or_, select, text, update
 
 from scrapy_freshness.errors import StorageError
 from scrapy_freshness.storage.reading import has_url, number_of, spider_names
 from scrapy_freshness.storage.rows import clean, host_name
 from scrapy_freshness.storage.schema import (
+    click_span,
     crawl,
     fetch_count,
     freshness_minute,
@@ -30,6 +31,7 @@ from scrapy_freshness.storage.schema import (
     subscription,
     visit,
     visit_count,
+    waiting_click,
     wish,
 )
 from scrapy_freshness.storage.writing import numbers_of
@@ -72,6 +74,7 @@ def forget_host(connection: Connection, name: str) -> int:
     forgotten = forget_pages(connection, page.c.host_id == number_of(host, name))
     for spider_id in connection.scalars(select(spider.c.id)).all():
         forget_learned(connection, name, spider_id)
+    forget_clicks(connection, name)
     connection.execute(delete(host).where(host.c.name == name))
     return forgotten
 
@@ -89,6 +92,14 @@ def forget_learned(connection: Connection, host_: str, spider_id: int) -> None:
     for name in connection.scalars(select(page_group.c.name).where(own, named_so)).all():
         if _host_of_group(name) == host_:
             connection.execute(delete(page_group).where(own, page_group.c.name == name))
+
+
+def forget_clicks(connection: Connection, host_: str) -> None:
+    """Remove when clicks on the pages of a host were logged, and those that wait for its pages."""
+    connection.execute(delete(click_span).where(click_span.c.host_id == number_of(host, host_)))
+    beginnings = [f"{scheme}://{host_}{end}" for scheme in ("http", "https") for end in "/:"]
+    there = or_(*(waiting_click.c.url.startswith(each, autoescape=True) for each in beginnings))
+    connection.execute(delete(waiting_click).where(there))
 
 
 def _host_of_group(name: str) -> str | None:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from scrapy_freshness.model import Wish, WishKind
 from scrapy_freshness.storage.bulk import BulkSelect, BulkUpdate
-from scrapy_freshness.storage.maintenance import forget_learned, forget_pages
+from scrapy_freshness.storage.maintenance import forget_clicks, forget_learned, forget_pages
 from scrapy_freshness.storage.reading import number_of
 from scrapy_freshness.storage.rows import clean, host_name
 from scrapy_freshness.storage.schema import host, page, spider, wish
@@ -112,6 +112,7 @@ def _forget(connection: Connection, spider_name: str, wished: Wish, now: float) 
         owner = connection.scalar(select(spider.c.id).where(spider.c.name == clean(spider_name)))
         if owner is not None:
             forget_learned(connection, name, owner)
+        forget_clicks(connection, name)
     doomed = select(page.c.page_id).where(condition)
     void = (wish.c.done_at.is_(None)) & wish.c.page_id.in_(doomed) & (wish.c.id != wished.wish_id)
     connection.execute(update(wish).where(void).values(done_at=now, outcome="forgotten"))

@@ -6,10 +6,12 @@ from sqlalchemy import func, select
 
 from scrapy_freshness.errors import StorageError
 from scrapy_freshness.model import Batch, HostRecord, Outcome
-from scrapy_freshness.storage import maintenance
+from scrapy_freshness.storage import maintenance, wishes
+from scrapy_freshness.storage.click_rows import Clicks, load_spans, write_clicks
+from scrapy_freshness.storage.inspection import strays
 from scrapy_freshness.storage.page_reports import page_visits
 from scrapy_freshness.storage.reports import spiders, taken_by_hosts
-from scrapy_freshness.storage.schema import metadata
+from scrapy_freshness.storage.schema import metadata, waiting_click
 from scrapy_freshness.storage.store import Store
 
 
@@ -54,6 +56,36 @@ def test_forgetting_a_host_removes_it_with_its_pages(store: Store) -> None:
     assert store.host_names() == {"a.example"}
     assert store.load_pages("quotes").page_id.tolist() == [1]
     assert sizes(store)["visit"] == 0
+
+
+@pytest.mark.parametrize("is_wished", [False, True])
+def test_clicks_on_a_host_are_forgotten_with_it(store: Store, is_wished: bool) -> None:
+    """Else SQLite would give them to the next new host, which has the same number."""
+    store.save("quotes", Batch(pages=[page(1), page(2, host="b.example")], shown={(2, 5.0)}))
+    waiting = [
+        "http://b.example/3",
+        "https://b.example:8443/",
+        "http://b.example.org/",
+        "http://a.example/b_example",
+    ]
+    with store.writing() as connection:
+        clicks = Clicks(
+            pages=[(1, 5, 1.0), (2, 5, 1.0)],
+            waiting=[(number, 5, 1.0, url) for number, url in enumerate(waiting)],
+            spans={1: (0.0, 9.0), 2: (0.0, 9.0)},
+        )
+        write_clicks(connection, clicks)
+
+    if is_wished:
+        wishes.ask_to_forget_host(store, "b.example", 10.0)
+        wishes.forget_as_wished(store, "quotes", wishes.waiting(store, "quotes"), 20.0)
+    else:
+        store.forget(host="b.example")
+
+    with store.reading() as connection:
+        assert load_spans(connection) == {1: [(0.0, 9.0)]}
+        assert set(connection.scalars(select(waiting_click.c.url))) == set(waiting[2:])
+    assert not any(strays(store).values())
 
 
 def test_a_page_that_was_forgotten_may_come_again(store: Store) -> None:
