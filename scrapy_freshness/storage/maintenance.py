@@ -5,7 +5,7 @@ import json
 from sqlalchemy import ColumnElement, Connection, delete, func, or_, select, text, update
 
 from scrapy_freshness.errors import StorageError
-from scrapy_freshness.storage.reading import has_url, number_of, spider_names
+from scrapy_freshness.storage.reading import has_url, number_of, spider_names, visits_of
 from scrapy_freshness.storage.rows import clean, host_name
 from scrapy_freshness.storage.schema import (
     click_span,
@@ -65,7 +65,7 @@ _MOVE_COUNTS = (
 
 def forget_url(connection: Connection, url: str) -> int:
     """Remove all pages with this URL, and their visits; returns how many pages."""
-    return forget_pages(connection, has_url(url))
+    return forget_pages(connection, has_url(url), are_few=True)
 
 
 def forget_host(connection: Connection, name: str) -> int:
@@ -177,9 +177,16 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
     return adopted
 
 
-def forget_pages(connection: Connection, condition: ColumnElement[bool]) -> int:
-    """Remove the pages for which a condition holds, and their visits; returns how many pages."""
+def forget_pages(connection: Connection, condition: ColumnElement[bool], *, are_few: bool = False) -> int:
+    """Remove the pages for which a condition holds, and their visits; returns how many pages.
+
+    The visits of a few pages are looked up; those of many are found sooner by going through the whole log.
+    """
     doomed = select(page.c.page_id).where(condition)
-    for table in (visit, signal, signal_source, hub, page_detail, page_click, page_feed, source_click):
+    is_theirs = visit.c.page_id.in_(doomed)
+    if are_few:
+        is_theirs = visit.c.id.in_(select(visits_of(condition).c.id))
+    connection.execute(delete(visit).where(is_theirs))
+    for table in (signal, signal_source, hub, page_detail, page_click, page_feed, source_click):
         connection.execute(delete(table).where(table.c.page_id.in_(doomed)))
     return connection.execute(delete(page).where(condition)).rowcount

@@ -116,7 +116,7 @@ def _forget(connection: Connection, spider_name: str, wished: Wish, now: float) 
     doomed = select(page.c.page_id).where(condition)
     void = (wish.c.done_at.is_(None)) & wish.c.page_id.in_(doomed) & (wish.c.id != wished.wish_id)
     connection.execute(update(wish).where(void).values(done_at=now, outcome="forgotten"))
-    forgotten = forget_pages(connection, condition)
+    forgotten = forget_pages(connection, condition, are_few=wished.page_id is not None)
     end_wishes(connection, {wished.wish_id: (now, "forgotten" if forgotten else "unknown")})
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from samples import crawl_state, page, visit
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 
 from scrapy_freshness.errors import StorageError
 from scrapy_freshness.model import Batch, HostRecord, Outcome
@@ -39,6 +39,39 @@ def test_forgetting_a_url_removes_all_its_pages_and_visits(store: Store) -> None
         "page_detail": 1,
         "visit": 1,
     }
+
+
+def test_to_forget_a_page_its_visits_are_looked_up(sqlite_url: str) -> None:
+    """In a log of millions, to look for them would keep the crawl from writing."""
+    deletes = []
+
+    def note(_0: object, _1: object, statement: str, parameters: object, *_2: object) -> None:
+        if "DELETE FROM visit" in statement:
+            deletes.append((statement, parameters))
+
+    with Store.open(sqlite_url) as store:
+        store.save("quotes", Batch(pages=[page(1)], visits=[visit(1, 5.0), visit(1, 6.0)]))
+        with store.writing() as connection:
+            event.listen(connection, "before_cursor_execute", note)
+            maintenance.forget_url(connection, page(1).url)
+            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {deletes[0][0]}", deletes[0][1]).all()
+
+        assert sizes(store)["visit"] == 0
+    assert not any("SCAN visit" in step.detail for step in plan)
+
+
+def test_pages_are_forgotten_whose_visits_were_pruned(store: Store) -> None:
+    store.save("quotes", Batch(pages=[page(1), page(2)], visits=[visit(1, 5.0), visit(2, 6.0)]))
+    store.save("quotes", Batch(visits=[visit(1, 7.0), visit(2, 8.0)]))
+    store.prune_visits(before=6.5)
+    store.forget(url=page(2).url)
+    store.prune_visits(before=7.5)
+    store.save("quotes", Batch(pages=[page(3)], visits=[visit(3, 9.0)]))
+
+    assert store.forget(url=page(1).url) == 1
+
+    assert [record.at for record in page_visits(store, 3)] == [9.0]
+    assert not any(strays(store).values())
 
 
 def test_forgetting_a_host_removes_it_with_its_pages(store: Store) -> None:
