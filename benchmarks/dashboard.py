@@ -172,7 +172,6 @@ def measure_reports(url: str, n_calls: int) -> None:
         page_id = page_reports.find_pages(store, latest_visits(store)[0].url)[0].page_id
         calls: dict[str, Callable[[], object]] = {
             "spiders": lambda: reports.spiders(store, now),
-            "hosts by visits": lambda: reports.hosts(store, order="visits"),
             "pages by change rate": lambda: page_reports.pages(store, order="change_rate", descending=True),
             "pages by a text": lambda: page_reports.pages(store, PageFilter(url_contains="something-99999")),
             "visits of a page": lambda: page_reports.page_visits(store, page_id, 2000),

@@ -126,15 +126,11 @@ class Guard:
             )
         shown = connection.query_params.get("token")
         if shown is not None and connection.scope["method"] == "GET" and self._door.takes_token(shown):
-            return self.with_cookie(_without_token(connection))
+            return letting_in(self._door, _without_token(connection))
         is_open = connection.url.path.startswith("/static/") or connection.url.path == "/token"
         if is_open or self._door.lets_in(connection):
             return None
         return RedirectResponse("/token", 303) if connection.scope["method"] == "GET" else _refused()
-
-    def with_cookie(self, target: str) -> Response:
-        """Send a browser on, with what lets it in from now on."""
-        return letting_in(self._door, target)
 
 
 def letting_in(door: Door, target: str) -> Response:
