@@ -39,7 +39,7 @@ from large_database import SPIDER, fill
 from postgres import postgres_server
 
 from scrapy_freshness.storage import page_reports, reports, signal_reports
-from scrapy_freshness.storage.latest import latest_visits
+from scrapy_freshness.storage.live_reports import latest_visits
 from scrapy_freshness.storage.page_reports import PageFilter
 from scrapy_freshness.storage.store import Store
 
@@ -145,7 +145,7 @@ class Dashboard:
 def measure_pages(url: str, n_requests: int) -> dict[str, float]:
     """95th percentile of every address, in milliseconds."""
     with Store.open_readonly(url) as store:
-        page = latest_visits(store, 1)[0]
+        page = latest_visits(store)[0]
         (found,) = page_reports.find_pages(store, page.url)
     dashboard = Dashboard(url)
     try:
@@ -169,17 +169,16 @@ def measure_reports(url: str, n_calls: int) -> None:
     """95th percentiles of what commands and other programs ask the database for; there is no bar."""
     with Store.open_readonly(url) as store:
         now = max(state.updated_at for name in store.spiders() if (state := store.load_state(name)))
-        page_id = page_reports.find_pages(store, latest_visits(store, 1)[0].url)[0].page_id
+        page_id = page_reports.find_pages(store, latest_visits(store)[0].url)[0].page_id
         calls: dict[str, Callable[[], object]] = {
             "spiders": lambda: reports.spiders(store, now),
-            "hosts by visits": lambda: reports.hosts(store, order="visits"),
             "pages by change rate": lambda: page_reports.pages(store, order="change_rate", descending=True),
             "pages by a text": lambda: page_reports.pages(store, PageFilter(url_contains="something-99999")),
             "visits of a page": lambda: page_reports.page_visits(store, page_id, 2000),
             "signals of a page": lambda: signal_reports.page_signals(store, page_id),
             "counts of signals": lambda: signal_reports.signal_counts(store),
             "sources": lambda: signal_reports.sources(store),
-            "latest visits": lambda: latest_visits(store, 500),
+            "latest visits": lambda: latest_visits(store),
         }
         for name, call in calls.items():
             call()

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Mapping
+from ipaddress import ip_address
 from typing import Any, TypeVar
 
 from scrapy_freshness.errors import ConfigError
@@ -177,6 +178,18 @@ def endpoint(value: Any) -> tuple[str, int] | None:
     if match is None or int(match[3]) > 65_535:
         raise ValueError
     return match[1] or match[2], int(match[3])
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address means this machine.
+
+    >>> is_loopback("LocalHost"), is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 def base_url(value: Any) -> str:

@@ -10,6 +10,7 @@ from scrapy_freshness.commands import SUBCOMMANDS
 from scrapy_freshness.config import reference
 from scrapy_freshness.model import Outcome
 from scrapy_freshness.planning.policy import POLICY_NAMES
+from scrapy_freshness.storage.schema import metadata
 from scrapy_freshness.storage.views import VIEWS
 
 ROOT = Path(__file__).parent.parent
@@ -77,6 +78,12 @@ def test_every_view_and_column_is_documented() -> None:
     for view, columns in VIEWS.items():
         section = database.split(f"### `{view}`")[1].split("###")[0]
         assert re.findall(r"^\| `(\w+)` \| (.+) \|$", section, re.MULTILINE) == list(columns.items())
+
+
+def test_every_table_is_documented() -> None:
+    section = text_of("docs/database.md").split("## Tables")[1].split("##")[0]
+
+    assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == set(metadata.tables)
 
 
 def test_every_command_is_documented() -> None:

@@ -14,7 +14,7 @@ import sys
 from scrapy_freshness.commands.context import Context
 from scrapy_freshness.errors import FreshnessError, InputError
 from scrapy_freshness.insight.human import safe
-from scrapy_freshness.units import endpoint
+from scrapy_freshness.units import endpoint, is_loopback
 
 LISTEN = "127.0.0.1:8321"
 #: Packages of the extra ``dashboard``, by the names that they are imported by.
@@ -51,7 +51,7 @@ def run(context: Context, options: argparse.Namespace) -> None:
     if missing:
         raise FreshnessError("the dashboard is not installed: pip install 'scrapy-freshness[dashboard]'")
     from scrapy_freshness.dashboard.app import new_app
-    from scrapy_freshness.dashboard.security import Door, is_loopback, new_token
+    from scrapy_freshness.dashboard.security import Door, new_token
     from scrapy_freshness.dashboard.serving import serve
 
     host, port = _address(options.listen)

@@ -21,15 +21,13 @@ from scrapy_freshness.commands.status import last_minutes
 from scrapy_freshness.commands.top_screen import Screen
 from scrapy_freshness.model import Outcome, PageStatus
 from scrapy_freshness.storage import inspection, reports
-from scrapy_freshness.storage.latest import LatestVisit, freshness_since, latest_visits
+from scrapy_freshness.storage.live_reports import LatestVisit, freshness_history, latest_visits
 from scrapy_freshness.storage.reports import HOUR_SECONDS, Activity
 from scrapy_freshness.storage.store import Store
 from scrapy_freshness.units import durations, parsed
 
 #: Times between two looks.
 _LEAST_SECONDS, _MOST_SECONDS = 0.1, 86400.0
-#: Last lines of the log from which hosts are judged.
-_LOOKED_AT = 500
 #: Pages are counted again after this time, or so many times as long as it takes: there may be millions.
 _COUNT_AGAIN_SECONDS, _COUNT_AGAIN_TIMES = 10.0, 50.0
 #: How soon a key or another size of the terminal is noticed.
@@ -94,7 +92,7 @@ class Watch:
             self._count_at = now + max(_COUNT_AGAIN_SECONDS, _COUNT_AGAIN_TIMES * took)
         minutes = last_minutes(store, now)
         running = inspection.crawling(store)
-        visits = [visit for visit in latest_visits(store, _LOOKED_AT) if self._spider in (None, visit.spider)]
+        visits = latest_visits(store, self._spider)
         spiders = [name for name in self._counted if self._spider in (None, name)]
         hosts = store.load_hosts()
         return {
@@ -114,7 +112,7 @@ class Watch:
 
     def _crawl(self, spider: str, is_running: bool, minute: Activity, now: float) -> dict[str, Any]:
         state = self._store.load_state(spider)
-        fresh = freshness_since(self._store, spider, now - HOUR_SECONDS)
+        fresh = freshness_history(self._store, spider, now - HOUR_SECONDS, 1)
         began = state.started_at if state and is_running else -float("inf")
         per_second = sum(minute.fetches.values()) / min(60.0, max(now - began, 1.0))
         budget = state.budget_per_second if state else None

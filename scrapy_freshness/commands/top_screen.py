@@ -19,6 +19,7 @@ from scrapy_freshness.insight.human import (
     safe,
     share,
 )
+from scrapy_freshness.storage.live_reports import LOOKED_AT
 
 _BAR, _LEVELS = 20, "▁▂▃▄▅▆▇█"
 #: Hosts that are listed at most, where there is room.
@@ -48,7 +49,7 @@ class Screen:
         if visits:
             yield _visits(visits, self._state["now"], width, console.is_terminal)
         elif not self._state["visits"]:
-            yield Text("No page has been visited yet.", style="dim")
+            yield Text(self._no_visits(), style="dim")
 
     def _crawls(self, width: int) -> list[Any]:
         state = self._state
@@ -58,6 +59,12 @@ class Screen:
         for crawl in state["spiders"]:
             parts += [_heading(crawl, state, width), _gauges(crawl), _minute(crawl, width), Text()]
         return parts
+
+    def _no_visits(self) -> str:
+        statuses = {name for crawl in self._state["spiders"] for name, n in crawl["pages"].items() if n}
+        if statuses <= {"new"}:
+            return "No page has been visited yet."
+        return f"None of the last {LOOKED_AT} visits in the database was one of these pages."
 
     def _trouble(self, width: int) -> list[Any]:
         hosts, now = self._state["hosts_in_backoff"], self._state["now"]

@@ -4,7 +4,6 @@ What is noted is written at the next flush, all of it in one transaction. Record
 written lately are kept in memory, so that a crawl of some thousand pages reads each of them once.
 """
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -40,8 +39,6 @@ from scrapy_freshness.sources.seen import SeenLinks
 from scrapy_freshness.storage import wishes
 from scrapy_freshness.storage.importance_rows import ImportanceRule
 from scrapy_freshness.storage.store import Store
-
-logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 OfPage = TypeVar("OfPage", PageRecord, VisitRecord, SourceRecord, HubRecord, SignalRecord)

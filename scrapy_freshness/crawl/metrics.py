@@ -3,7 +3,6 @@
 Answers come from memory, on the reactor, in about a millisecond.
 """
 
-import ipaddress
 import json
 import logging
 import math
@@ -16,6 +15,7 @@ from scrapy_freshness.config import setting_name
 from scrapy_freshness.crawl.ping_server import Ping, PingServer, Reply
 from scrapy_freshness.crawl.vitals import Vitals
 from scrapy_freshness.errors import ConfigError
+from scrapy_freshness.units import is_loopback
 
 logger = logging.getLogger(__name__)
 
@@ -107,18 +107,6 @@ class Metrics:
 _SETTING = setting_name("metrics_listen")
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, True, False)
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def is_own_name(host: str) -> bool:
     """Whether the Host header of a request names this machine as it names itself.
 
@@ -126,7 +114,7 @@ def is_own_name(host: str) -> bool:
     (True, True, False)
     """
     name = host.rpartition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
-    return is_loopback(name.lower())
+    return is_loopback(name)
 
 
 def _plain(value: Any) -> Any:

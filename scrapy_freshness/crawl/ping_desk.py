@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 from urllib.parse import urlsplit
 
 from scrapy.statscollectors import StatsCollector
@@ -19,8 +18,6 @@ from scrapy_freshness.crawl.throttle import Throttle
 from scrapy_freshness.errors import PingError
 from scrapy_freshness.signals.indexnow import Submission, read_body, read_query
 from scrapy_freshness.signals.websub import read_intent
-
-T = TypeVar("T")
 
 INDEXNOW, WEBSUB = "/indexnow", "/websub/"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
@@ -33,8 +33,6 @@ from scrapy_freshness.signals.indexnow import MOST_BYTES
 from scrapy_freshness.signals.pushed_feed import PushedFeed, read_pushed_feed
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 _KEEP_UP_SECONDS = 1.0
 

@@ -66,7 +66,7 @@ def new_app(
         clock=clock,
         door=door,
         watch=Watch(store, config, clock, time.monotonic),
-        remembered=Remembered(time.monotonic),
+        remembered=Remembered(clock, time.monotonic),
         replays=Replays(config),
         open_store=open_store,
     )

@@ -67,6 +67,7 @@ FETCHES = {
 }
 _FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)
 _WORST = 6
+_LATEST = 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +166,9 @@ def _now(asked: Asked) -> dict[str, Any]:
         "standing": standing,
         "verdict": verdict(standing, asked.now),
         "terms": sight.terms,
-        "visits": live_reports.recent_visits(store, asked.spider, 14),
+        "visits": live_reports.latest_visits(store, asked.spider)[:_LATEST],
+        "looked_at": live_reports.LOOKED_AT,
+        "was_visited": sight.census.last_visit_id > 0,
         "worst": _worst(sight),
         "waste": sight.host_sums.waste,
     }

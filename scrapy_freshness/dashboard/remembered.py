@@ -7,10 +7,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from scrapy_freshness.clock import Clock
+
 T = TypeVar("T")
 
-#: Share of the time that may go into making one answer anew.
-_SHARE = 0.02
 #: An answer that is older, in units of what it may be, is of no use.
 _TOO_OLD = 4.0
 #: Answers that are kept.
@@ -27,8 +27,9 @@ class _Answer:
 class Remembered:
     """The answers of late; who asks for one the first time, or after long, waits for it."""
 
-    def __init__(self, timer: Callable[[], float]) -> None:
-        self._timer = timer
+    def __init__(self, clock: Clock, timer: Callable[[], float], share: float = 0.02) -> None:
+        """*timer* tells how long things take; making an answer anew may take this share of the time."""
+        self._clock, self._timer, self._share = clock, timer, share
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="dashboard-answers")
         self._lock = threading.Lock()
         self._answers: dict[Hashable, _Answer] = {}
@@ -60,6 +61,15 @@ class Remembered:
             return value
         return making.result() if making is not None and wait([making], max(patience, 0.0)).done else None
 
+    def begin(self, key: Hashable, make: Callable[[], Any], soonest: float = 10.0) -> None:
+        """Have the answer made if there is none, so that nobody waits for it later."""
+        self._asked(key, make, soonest)
+
+    def last(self, key: Hashable) -> Any:
+        """The answer of last time, however old; None if there is none."""
+        with self._lock:
+            return known.value if (known := self._answers.get(key)) else None
+
     def close(self) -> None:
         """Make no more answers."""
         self._thread.shutdown(wait=True, cancel_futures=True)
@@ -80,14 +90,14 @@ class Remembered:
         """How old an answer is, in units of what it may be."""
         if known is None:
             return math.inf
-        return (self._timer() - known.made_at) / max(soonest, known.cost / _SHARE)
+        return (self._clock.now() - known.made_at) / max(soonest, known.cost / self._share)
 
     def _make(self, key: Hashable, make: Callable[[], Any]) -> Any:
         try:
             started = self._timer()
             value = make()
             with self._lock:
-                self._answers[key] = _Answer(value, self._timer(), self._timer() - started)
+                self._answers[key] = _Answer(value, self._clock.now(), self._timer() - started)
                 while len(self._answers) > _MOST:
                     del self._answers[next(iter(self._answers))]
             return value

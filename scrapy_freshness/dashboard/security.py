@@ -10,13 +10,14 @@ import hmac
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from scrapy_freshness.units import is_loopback
 
 COOKIE = "freshness_dashboard"
 #: Seconds until a browser is asked for the token again.
@@ -126,15 +127,11 @@ class Guard:
             )
         shown = connection.query_params.get("token")
         if shown is not None and connection.scope["method"] == "GET" and self._door.takes_token(shown):
-            return self.with_cookie(_without_token(connection))
+            return letting_in(self._door, _without_token(connection))
         is_open = connection.url.path.startswith("/static/") or connection.url.path == "/token"
         if is_open or self._door.lets_in(connection):
             return None
         return RedirectResponse("/token", 303) if connection.scope["method"] == "GET" else _refused()
-
-    def with_cookie(self, target: str) -> Response:
-        """Send a browser on, with what lets it in from now on."""
-        return letting_in(self._door, target)
 
 
 def letting_in(door: Door, target: str) -> Response:
@@ -147,20 +144,6 @@ def letting_in(door: Door, target: str) -> Response:
 def new_token() -> str:
     """A token that nobody can guess."""
     return secrets.token_urlsafe(24)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a name or an address means this machine.
-
-    >>> is_loopback("localhost"), is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
-    (True, True, True, False)
-    """
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _host_name(header: str) -> str | None:

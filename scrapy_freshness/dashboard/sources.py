@@ -26,7 +26,7 @@ _NOT_POLLED = (math.nan,) * 5
 _DOUBLINGS = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Line:
     """One source of the table; nan where the policy does not look at it."""
 
@@ -77,7 +77,7 @@ def _table(asked: Asked) -> dict[str, Any]:
     shown = ids + retired[:_MOST_RETIRED]
     hubs = hubs_with_ids(asked.desk.store, shown)
     lines = [
-        _line(page, hubs.get(page.page_id), *named.get(page.page_id, _NOT_POLLED))
+        Line(page, hubs.get(page.page_id), *named.get(page.page_id, _NOT_POLLED))
         for page in pages_with_ids(asked.desk.store, shown)
     ]
     return {
@@ -100,26 +100,6 @@ def _retired(asked: Asked) -> list[int]:
     store, spider = asked.desk.store, asked.spider
     assert spider is not None
     return asked.desk.remembered.answer(("retired", spider), lambda: retired_hubs(store, spider))
-
-
-def _line(
-    page: PageReport,
-    hub: HubReport | None,
-    link_rate: float,
-    profit: float,
-    decay: float,
-    interval: float,
-    other: float,
-) -> Line:
-    return Line(
-        page=page,
-        hub=hub,
-        link_rate=link_rate,
-        profit=profit,
-        decay=decay,
-        interval=interval,
-        other_interval=other,
-    )
 
 
 def _column(sight: Sight, name: str, rows: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -6,9 +6,8 @@ many pages there are, and only while somebody is looking.
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from scrapy_freshness.clock import Clock
 from scrapy_freshness.config import Config
 from scrapy_freshness.dashboard.hosts_table import HostSums
+from scrapy_freshness.dashboard.remembered import Remembered
 from scrapy_freshness.errors import FreshnessError
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.insight.reach import Reach, reach_of
@@ -30,8 +30,6 @@ FloatArray = NDArray[np.float64]
 
 #: Seconds after which a look is repeated at the earliest, and the share of time that this may take.
 _SOONEST, _SHARE = 2.0, 0.05
-#: A look that is older, in units of what it may be, is of no use.
-_TOO_OLD = 4.0
 #: The same for reading all pages anew: importances may have been set, pages forgotten.
 _SOONEST_CENSUS, _CENSUS_SHARE = 120.0, 0.01
 
@@ -189,33 +187,18 @@ class Watch:
     def __init__(self, store: Store, config: Config, clock: Clock, timer: Callable[[], float]) -> None:
         """Look through *store*; *timer* tells how long things take."""
         self._store, self._config, self._clock, self._timer = store, config, clock, timer
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="dashboard-watch")
-        self._lock = threading.Lock()
+        self._sights = Remembered(clock, timer, _SHARE)
         self._is_closing = threading.Event()
-        self._sights: dict[str, Sight] = {}
-        self._looking: dict[str, Future[Sight]] = {}
-        self._costs: dict[str, float] = {}  #: seconds that the last look took
         self._census_costs: dict[str, float] = {}
         self._census_times: dict[str, float] = {}
 
     def sight(self, spider: str) -> Sight:
         """The pages of a spider as they were a moment ago; a first look, or one after long, is waited for."""
-        with self._lock:
-            known = self._sights.get(spider)
-            looking = self._looking.get(spider)
-            age = self._age(spider, known)
-            if looking is None and age > 1:
-                looking = self._looking[spider] = self._thread.submit(self._look, spider)
-        if known is not None and age < _TOO_OLD:
-            return known
-        assert looking is not None
-        return looking.result()
+        return self._sights.answer(spider, partial(self._look, spider), _SOONEST)
 
     def look_ahead(self, spider: str) -> None:
         """Begin to look, so that nobody waits for the first look later."""
-        with self._lock:
-            if spider not in self._looking and spider not in self._sights:
-                self._looking[spider] = self._thread.submit(self._look, spider)
+        self._sights.begin(spider, partial(self._look, spider), _SOONEST)
 
     def stop(self) -> None:
         """Look no more: who waits for a look is told so, and one that is under way ends soon."""
@@ -224,28 +207,14 @@ class Watch:
     def close(self) -> None:
         """Look no more, and wait until nobody does."""
         self.stop()
-        self._thread.shutdown(wait=True, cancel_futures=True)
+        self._sights.close()
 
     def _go_on(self) -> None:
         if self._is_closing.is_set():
             raise ClosingError("the dashboard is being closed")
 
-    def _age(self, spider: str, known: Sight | None) -> float:
-        """How old a look is, in units of what it may be."""
-        if known is None:
-            return np.inf
-        return (self._clock.now() - known.now) / max(_SOONEST, self._costs[spider] / _SHARE)
-
     def _look(self, spider: str) -> Sight:
-        try:
-            started = self._timer()
-            sight = self._new_sight(spider, self._sights.get(spider)).look(self._go_on)
-            self._costs[spider] = self._timer() - started
-            self._sights[spider] = sight
-            return sight
-        finally:
-            with self._lock:
-                del self._looking[spider]
+        return self._new_sight(spider, self._sights.last(spider)).look(self._go_on)
 
     def _new_sight(self, spider: str, known: Sight | None) -> Sight:
         now = self._clock.now()

@@ -21,8 +21,6 @@ from math import expm1
 _FIRST_YIELD = 4.0
 #: How much of what was known counts at the next poll: some three polls are remembered.
 _KEPT = 0.7
-#: Beliefs that a polled page has beside its change rate.
-NAMES = ("yield_rate", "yield_seconds", "patience_seconds")
 
 
 def first_yield(update_seconds: float) -> dict[str, float]:

@@ -1,7 +1,9 @@
 """All pages of a spider in memory, for the dashboard: read once, then kept up to date with little reading.
 
 What has changed since the last look is known from the log of visits, whose ids grow, and from the ids of
-pages, which grow too. Addresses are bytes in a row, a line each, so that a search goes through them at once.
+pages, which grow too. Ids of one spider, that is: its crawl writes one batch after the other, while a batch
+of another crawl may have got its ids before and be written later. Addresses are bytes in a row, a line each,
+so that a search goes through them at once.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, select
 
 from scrapy_freshness.model import PageColumns
 from scrapy_freshness.storage.bulk import BulkSelect
@@ -29,7 +31,7 @@ _MORE: dict[str, DTypeLike] = {
     "pinned_seconds": np.float64,  # nan where it is not pinned
 }
 _ALL = COLUMNS | _MORE
-_query = select(*(page.c[name] for name in _ALL), page.c.url, page.c.beliefs)
+_query = select(*(page.c[name] for name in _ALL), page.c.url, page.c.beliefs, page.c.last_visit_id)
 _select_pages = BulkSelect(_query, page.c.page_id)
 
 
@@ -43,7 +45,7 @@ class Census:
     beliefs: dict[str, NDArray[np.float32]]
     urls: bytes  #: a line each
     url_starts: NDArray[np.int64]  #: where each line begins, and where the last one ends
-    last_visit_id: int  #: visits up to this one are in it
+    last_visit_id: int  #: visits of the spider up to this one are in it
 
     def __len__(self) -> int:
         return len(self.columns["page_id"])
@@ -69,7 +71,6 @@ def take_census(store: Store, spider_name: str, go_on: Callable[[], object] = la
     """Read all pages of a spider; *go_on* is called now and then, and may raise an error to end it."""
     own = page.c.spider_id == number_of(spider, clean(spider_name))
     with store.reading() as connection:
-        last_visit_id = connection.scalar(select(func.max(visit.c.id))) or 0
         part = _Part()
         query = _query.where(own).execution_options(yield_per=CHUNK)
         with connection.execute(query) as result:
@@ -77,22 +78,23 @@ def take_census(store: Store, spider_name: str, go_on: Callable[[], object] = la
                 go_on()
                 part.add(rows)
         hosts = _host_names(connection)
-    return part.census(spider_name, hosts, last_visit_id)
+    return part.census(spider_name, hosts)
 
 
 def brought_up_to_date(store: Store, census: Census) -> Census:
     """The census with the pages that were visited or found since."""
     with store.reading() as connection:
-        last_visit_id = connection.scalar(select(func.max(visit.c.id))) or 0
-        visited = select(visit.c.page_id).where(visit.c.id > census.last_visit_id).distinct()
+        own = page.c.spider_id == number_of(spider, clean(census.spider))
+        visited = select(visit.c.page_id).join(page, page.c.page_id == visit.c.page_id)
+        visited = visited.where(visit.c.id > census.last_visit_id, own).distinct()
         changed = [number for number in connection.scalars(visited) if census_has(census, number)]
         part = _Part()
         part.add(_select_pages(connection, changed))
         part.add(connection.execute(_found_since(connection, census)).all())
-        if not len(part) and last_visit_id == census.last_visit_id:
+        if not len(part):
             return census
         hosts = _host_names(connection)
-    return _merged(census, part.census(census.spider, hosts, last_visit_id))
+    return _merged(census, part.census(census.spider, hosts))
 
 
 def census_has(census: Census, page_id: int) -> bool:
@@ -129,6 +131,7 @@ class _Part:
         self._beliefs = SparseColumns()
         self._urls: list[bytes] = []
         self._lengths: list[NDArray[np.int64]] = []
+        self._last_visit_id = 0
 
     def __len__(self) -> int:
         return sum(map(len, self._chunks["page_id"]))
@@ -137,7 +140,8 @@ class _Part:
         rows = list(rows)
         if not rows:
             return
-        *numbers, urls, beliefs = zip(*rows, strict=True)
+        *numbers, urls, beliefs, visits = zip(*rows, strict=True)
+        self._last_visit_id = max(self._last_visit_id, *(visit_id or 0 for visit_id in visits))
         with np.errstate(over="ignore"):
             for (name, dtype), values in zip(_ALL.items(), numbers, strict=True):
                 self._chunks[name].append(np.array(values, dtype))
@@ -146,7 +150,7 @@ class _Part:
         self._lengths.append(np.array([len(line) + 1 for line in lines], np.int64))
         self._urls.append(b"\n".join(lines) + b"\n")
 
-    def census(self, spider_name: str, hosts: dict[int, str], last_visit_id: int) -> Census:
+    def census(self, spider_name: str, hosts: dict[int, str]) -> Census:
         columns = {name: np.concatenate(chunks) for name, chunks in self._chunks.items()}
         numbers = np.array(sorted(hosts), np.int64)
         columns["host"] = np.searchsorted(numbers, columns.pop("host_id")).astype(np.int32)
@@ -158,7 +162,7 @@ class _Part:
             beliefs=self._beliefs.columns(np.float32),
             urls=b"".join(self._urls),
             url_starts=np.cumsum(lengths),
-            last_visit_id=last_visit_id,
+            last_visit_id=self._last_visit_id,
         )
         ids = columns["page_id"]
         return found if (ids[1:] > ids[:-1]).all() else _sorted(found)
@@ -219,5 +223,5 @@ def _merged(old: Census, new: Census) -> Census:
         beliefs=beliefs,
         urls=urls,
         url_starts=starts,
-        last_visit_id=new.last_visit_id,
+        last_visit_id=max(old.last_visit_id, new.last_visit_id),
     )

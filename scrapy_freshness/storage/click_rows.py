@@ -77,7 +77,6 @@ _select_pages = BulkSelect(
     select(page.c.fingerprint, page.c.page_id, page.c.host_id, page.c.discovered_at, page.c.found_on),
     page.c.fingerprint,
 )
-_select_waiting = BulkSelect(select(waiting_click), waiting_click.c.fingerprint)
 
 
 def clicked_pages(connection: Connection, fingerprints: Iterable[int]) -> list[ClickedPage]:

@@ -5,11 +5,22 @@ right to write, so that it waits in a queue instead of failing half-way.
 """
 
 import os
+import sqlite3
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event, make_url
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    NullPool,
+    Pool,
+    QueuePool,
+    StaticPool,
+    create_engine,
+    event,
+    make_url,
+)
 from sqlalchemy.exc import ArgumentError
 
 from scrapy_freshness.errors import StorageError
@@ -59,22 +70,16 @@ class Database:
         return engine if self.is_sqlite else engine.execution_options(isolation_level="REPEATABLE READ")
 
     def _sqlite_engine(self, read_only: bool) -> Engine:
-        url = URL.create("sqlite", database=":memory:")
-        options: dict[str, Any] = {}
-        if self.path is None:
-            options["poolclass"] = StaticPool  # all threads share a connection: another has another database
-        elif read_only:
-            url = url.set(
-                database=f"file:{quote(str(self.path))}", query={**_read_mode(self.path), "uri": "true"}
-            )
-        else:
-            url = url.set(database=str(self.path))
-        engine = create_engine(
-            url,
-            hide_parameters=True,
-            connect_args={"timeout": BUSY_TIMEOUT_SECONDS, "check_same_thread": False},
-            **options,
-        )
+        # All threads share the one connection to a database in memory: another has another database.
+        pool: type[Pool] = StaticPool if self.path is None else QueuePool
+        if self.path is not None and read_only and not _may_write(self.path):
+            pool = NullPool  # how such a file can be read depends on whether a crawl has opened it
+
+        def connect() -> sqlite3.Connection:
+            address = ":memory:" if self.path is None else _address(self.path, read_only)
+            return sqlite3.connect(address, BUSY_TIMEOUT_SECONDS, check_same_thread=False, uri=True)
+
+        engine = create_engine("sqlite://", creator=connect, poolclass=pool, hide_parameters=True)
 
         @event.listens_for(engine, "connect")
         def set_up(connection: Any, _record: object) -> None:
@@ -109,16 +114,21 @@ class Database:
         return engine.execution_options(postgresql_readonly=True) if read_only else engine
 
 
-def _read_mode(path: Path) -> dict[str, str]:
-    """How to open a file of SQLite for reading.
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def _address(path: Path, read_only: bool) -> str:
+    """How to open a file of SQLite.
 
     The write-ahead log needs two more files, which only a connection that may write removes again; the
-    pragma query_only keeps it from anything else.
+    pragma query_only keeps readers from anything else.
     """
-    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
-        return {"mode": "rw"}
-    # Without a log and without the right to create one, the file can only be read as it is.
-    return {"mode": "ro"} if path.with_name(path.name + "-wal").exists() else {"immutable": "1"}
+    mode = "mode=rw" if read_only else "mode=rwc"
+    if read_only and not _may_write(path):
+        # Without a log and without the right to create one, the file can only be read as it is.
+        mode = "mode=ro" if path.with_name(path.name + "-wal").exists() else "immutable=1"
+    return f"{path.as_uri()}?{mode}"
 
 
 def _parsed(text: str) -> URL:

@@ -9,7 +9,19 @@ from scrapy_freshness.storage.database import Database
 from scrapy_freshness.storage.failures import our_errors
 from scrapy_freshness.storage.locks import is_locked
 from scrapy_freshness.storage.reading import load_states
-from scrapy_freshness.storage.schema import host, hub, page, page_detail, signal, signal_source, spider, visit
+from scrapy_freshness.storage.schema import (
+    click_span,
+    host,
+    hub,
+    page,
+    page_click,
+    page_detail,
+    page_feed,
+    signal,
+    signal_source,
+    spider,
+    visit,
+)
 from scrapy_freshness.storage.store import Store
 
 
@@ -69,6 +81,9 @@ def strays(store: Store) -> dict[str, int]:
         "signals of an unknown page": (signal.c.page_id, page.c.page_id),
         "sources that are no page": (signal_source.c.page_id, page.c.page_id),
         "hubs that are no page": (hub.c.page_id, page.c.page_id),
+        "clicks on an unknown page": (page_click.c.page_id, page.c.page_id),
+        "times of clicks on an unknown host": (click_span.c.host_id, host.c.id),
+        "pages of feeds that are unknown": (page_feed.c.page_id, page.c.page_id),
     }
     with store.reading() as connection:
         return {what: connection.scalar(_count_strays(*pair)) or 0 for what, pair in pairs.items()}

@@ -1,7 +1,7 @@
-"""What happened lately, and minute by minute: for the dashboard."""
+"""What happened lately, and minute by minute: cheap enough to be asked by somebody who watches."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, func, select
@@ -23,23 +23,24 @@ from scrapy_freshness.storage.schema import (
 )
 from scrapy_freshness.storage.store import Store
 
-#: Lines of the log that are looked at for visits of one spider among those of others.
-_LOOKED_AT = 500
+#: Lines of the log that are looked at for the latest visits: of all spiders, as none has a log of its own.
+LOOKED_AT = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecentVisit:
-    """One of the last visits."""
+class LatestVisit:
+    """One of the last lines of the log."""
 
-    visit_id: int
-    page_id: int
     at: float
+    spider: str
+    host: str
+    page_id: int
+    url: str
     outcome: Outcome
     http_status: int | None
     divergence: float | None
+    body_bytes: int
     latency_seconds: float | None
-    url: str
-    host: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,30 +53,22 @@ class FreshnessPoint:
     price: float
 
 
-def recent_visits(store: Store, spider_name: str, limit: int = 30) -> list[RecentVisit]:
-    """The last visits of a spider, newest first."""
-    last = select(visit).order_by(visit.c.id.desc()).limit(_LOOKED_AT).subquery()
+def latest_visits(store: Store, spider_name: str | None = None) -> list[LatestVisit]:
+    """The last visits, newest first: of all spiders, or those of one that are among them."""
+    last = select(visit).order_by(visit.c.id.desc()).limit(LOOKED_AT).subquery()
+    own = [last.c[each.name] for each in fields(LatestVisit) if each.name in last.c]
     query = (
-        select(
-            last.c.id.label("visit_id"),
-            last.c.page_id,
-            last.c.at,
-            last.c.outcome,
-            last.c.http_status,
-            last.c.divergence,
-            last.c.latency_seconds,
-            page.c.url,
-            host.c.name.label("host"),
-        )
+        select(*own, spider.c.name.label("spider"), host.c.name.label("host"), page.c.url)
         .join_from(last, page, page.c.page_id == last.c.page_id)
+        .join(spider, spider.c.id == page.c.spider_id)
         .join(host, host.c.id == page.c.host_id)
-        .where(page.c.spider_id == number_of(spider, clean(spider_name)))
         .order_by(last.c.id.desc())
-        .limit(limit)
     )
+    if spider_name is not None:
+        query = query.where(spider.c.name == clean(spider_name))
     with store.reading() as connection:
         rows = connection.execute(query).mappings().all()
-    return [RecentVisit(**{**row, "outcome": Outcome(row["outcome"])}) for row in rows]
+    return [LatestVisit(**{**row, "outcome": Outcome(row["outcome"])}) for row in rows]
 
 
 def visits_of_host(store: Store, spider_name: str, host_name: str, since: float) -> int:

@@ -21,7 +21,9 @@ from scrapy_freshness.storage.database import Database
 try:
     import fcntl
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    _HAS_FLOCK = False
+else:
+    _HAS_FLOCK = True
 
 _REMEDY = "wait until it ends or stop it, or give this one another FRESHNESS_DATABASE_URL"
 
@@ -52,30 +54,27 @@ def is_locked(database: Database, connection: Connection, spider_id: int | None 
     if database.path is None:
         objects = None if spider_id is None else [spider_id]
         return connection.execute(_HOLDERS, {"objects": objects}).first() is not None
-    lock_file = _lock_file(database.path)
-    if not lock_file.exists():
-        return False
-    if not os.access(lock_file, os.W_OK):
-        return _is_locked_for_reader(lock_file)
-    try:
-        FileCrawlLock(database.path, str(database)).release()
-    except LockedError:
-        return True
-    return False
+    return _is_file_locked(_lock_file(database.path))
 
 
-def _is_locked_for_reader(lock_file: Path) -> bool:
-    """Whether a file that may only be read is locked; where that cannot be found out it counts as free."""
-    if fcntl is not None:
-        with suppress(PermissionError), lock_file.open("rb") as file:
+def _is_file_locked(path: Path) -> bool:
+    """Whether somebody has the lock; does not wait, and where it cannot be found out it counts as free."""
+    if _HAS_FLOCK:
+        with suppress(OSError), path.open("rb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
                 return True
+    elif path.exists():
+        try:
+            with FileLock(path, timeout=0):
+                return False
+        except Timeout:
+            return True
     return False
 
 
-#: Whoever asks whether a crawl runs has its lock for an instant.
+#: Whoever asks whether a crawl runs keeps its lock from it for an instant.
 _PATIENCE_SECONDS = 0.5
 
 

@@ -2,12 +2,13 @@
 
 import json
 
-from sqlalchemy import ColumnElement, Connection, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Connection, delete, func, or_, select, text, update
 
 from scrapy_freshness.errors import StorageError
-from scrapy_freshness.storage.reading import has_url, number_of, spider_names
+from scrapy_freshness.storage.reading import has_url, number_of, spider_names, visits_of
 from scrapy_freshness.storage.rows import clean, host_name
 from scrapy_freshness.storage.schema import (
+    click_span,
     crawl,
     fetch_count,
     freshness_minute,
@@ -30,6 +31,7 @@ from scrapy_freshness.storage.schema import (
     subscription,
     visit,
     visit_count,
+    waiting_click,
     wish,
 )
 from scrapy_freshness.storage.writing import numbers_of
@@ -63,7 +65,7 @@ _MOVE_COUNTS = (
 
 def forget_url(connection: Connection, url: str) -> int:
     """Remove all pages with this URL, and their visits; returns how many pages."""
-    return forget_pages(connection, has_url(url))
+    return forget_pages(connection, has_url(url), are_few=True)
 
 
 def forget_host(connection: Connection, name: str) -> int:
@@ -72,6 +74,7 @@ def forget_host(connection: Connection, name: str) -> int:
     forgotten = forget_pages(connection, page.c.host_id == number_of(host, name))
     for spider_id in connection.scalars(select(spider.c.id)).all():
         forget_learned(connection, name, spider_id)
+    forget_clicks(connection, name)
     connection.execute(delete(host).where(host.c.name == name))
     return forgotten
 
@@ -89,6 +92,14 @@ def forget_learned(connection: Connection, host_: str, spider_id: int) -> None:
     for name in connection.scalars(select(page_group.c.name).where(own, named_so)).all():
         if _host_of_group(name) == host_:
             connection.execute(delete(page_group).where(own, page_group.c.name == name))
+
+
+def forget_clicks(connection: Connection, host_: str) -> None:
+    """Remove when clicks on the pages of a host were logged, and those that wait for its pages."""
+    connection.execute(delete(click_span).where(click_span.c.host_id == number_of(host, host_)))
+    beginnings = [f"{scheme}://{host_}{end}" for scheme in ("http", "https") for end in "/:"]
+    there = or_(*(waiting_click.c.url.startswith(each, autoescape=True) for each in beginnings))
+    connection.execute(delete(waiting_click).where(there))
 
 
 def _host_of_group(name: str) -> str | None:
@@ -166,9 +177,16 @@ def adopt(connection: Connection, old_spider: str, new_spider: str) -> int:
     return adopted
 
 
-def forget_pages(connection: Connection, condition: ColumnElement[bool]) -> int:
-    """Remove the pages for which a condition holds, and their visits; returns how many pages."""
+def forget_pages(connection: Connection, condition: ColumnElement[bool], *, are_few: bool = False) -> int:
+    """Remove the pages for which a condition holds, and their visits; returns how many pages.
+
+    The visits of a few pages are looked up; those of many are found sooner by going through the whole log.
+    """
     doomed = select(page.c.page_id).where(condition)
-    for table in (visit, signal, signal_source, hub, page_detail, page_click, page_feed, source_click):
+    is_theirs = visit.c.page_id.in_(doomed)
+    if are_few:
+        is_theirs = visit.c.id.in_(select(visits_of(condition).c.id))
+    connection.execute(delete(visit).where(is_theirs))
+    for table in (signal, signal_source, hub, page_detail, page_click, page_feed, source_click):
         connection.execute(delete(table).where(table.c.page_id.in_(doomed)))
     return connection.execute(delete(page).where(condition)).rowcount

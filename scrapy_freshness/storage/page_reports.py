@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, literal_co
 
 from scrapy_freshness.model import PageKind, PageStatus, VisitRecord
 from scrapy_freshness.storage.bulk import BulkSelect
-from scrapy_freshness.storage.reading import has_url, number_of
+from scrapy_freshness.storage.reading import has_url, number_of, visits_of
 from scrapy_freshness.storage.rows import beliefs_from, clean, host_name, visits_from
 from scrapy_freshness.storage.schema import URL_INDEXED, host, page, spider, url_start, visit
 from scrapy_freshness.storage.store import Store
@@ -117,16 +117,9 @@ def find_pages(store: Store, url: str) -> list[PageReport]:
 
 def page_visits(store: Store, page_id: int, limit: int = 100) -> list[VisitRecord]:
     """The last visits of a page, newest first."""
-    # From the last visit back, link by link. After the log was pruned a link may point to nothing, or to an
-    # id that was given out again; it then leads to another page or forwards.
-    own = visit.c.page_id == page_id
-    last = select(page.c.last_visit_id).where(page.c.page_id == page_id).scalar_subquery()
-    chain = select(visit).where(own, visit.c.id == last).cte("chain", recursive=True)
-    chain = chain.union_all(
-        select(visit).where(own, visit.c.id == chain.c.previous_id, visit.c.id < chain.c.id)
-    )
+    query = select(visits_of(page.c.page_id == page_id)).limit(limit)
     with store.reading() as connection:
-        rows = connection.execute(select(chain).limit(limit)).mappings().all()
+        rows = connection.execute(query).mappings().all()
     return visits_from(rows)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from sqlalchemy import Connection, ScalarSelect, delete, func, select
 
 from scrapy_freshness.model import QueryTerms, TermMaps
-from scrapy_freshness.storage.bulk import BulkInsert, upsert
+from scrapy_freshness.storage.bulk import BulkInsert, BulkSelect, upsert
 from scrapy_freshness.storage.rows import clean, number
 from scrapy_freshness.storage.schema import import_file, page, page_detail, query_index, query_map, query_term
 
@@ -17,10 +17,13 @@ CHUNK = 4_000
 #: Kind of these imports.
 KIND = "queries"
 _IS_OURS = import_file.c.kind == KIND
+_insert_terms = BulkInsert(query_term, ["term", "frequency"], "ON CONFLICT (term) DO NOTHING")
+_select_terms = BulkSelect(select(query_term.c.term, query_term.c.id), query_term.c.term)
+# By the id: PostgreSQL would take another from its sequence for every row that has none.
 _add_terms = upsert(
     query_term,
-    ["term", "frequency"],
-    ["term"],
+    ["id", "term", "frequency"],
+    ["id"],
     ["frequency = query_term.frequency + excluded.frequency"],
 )
 _insert_maps = BulkInsert(query_map, query_map.c.keys())
@@ -39,7 +42,12 @@ class StoredTerms(NamedTuple):
 def add_frequencies(connection: Connection, frequencies: Mapping[str, float]) -> None:
     """Terms are asked for so many times more; those that are new get a number."""
     rows = {clean(term): number(frequency) for term, frequency in frequencies.items()}
-    _add_terms(connection, sorted(rows.items()))
+    ids = dict(_select_terms(connection, rows))
+    missing = sorted(rows.keys() - ids.keys())
+    if missing:
+        _insert_terms(connection, [(term, 0.0) for term in missing])
+        ids |= dict(_select_terms(connection, missing))
+    _add_terms(connection, sorted((ids[term], term, frequency) for term, frequency in rows.items()))
 
 
 def load_queries(connection: Connection) -> QueryTerms:

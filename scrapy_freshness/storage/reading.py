@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from sqlalchemy import ColumnElement, Connection, ScalarSelect, Table, and_, func, select
+from sqlalchemy import CTE, ColumnElement, Connection, ScalarSelect, Table, and_, func, select
 
 from scrapy_freshness.model import CrawlState, HostRecord, PageColumns, PageRecord, Subscription
 from scrapy_freshness.storage.bulk import BulkSelect
@@ -20,6 +20,7 @@ from scrapy_freshness.storage.schema import (
     spider,
     subscription,
     url_start,
+    visit,
 )
 
 #: Rows that exist as Python objects at a time while columns are read.
@@ -154,6 +155,18 @@ def next_page_id(connection: Connection, spider_id: int) -> int:
     own = page.c.page_id.between(first, first + PAGE_IDS_PER_SPIDER - 1)
     highest = connection.scalar(select(func.max(page.c.page_id)).where(own))
     return first if highest is None else highest + 1
+
+
+def visits_of(condition: ColumnElement[bool]) -> CTE:
+    """The visits of the pages for which a condition holds: from each one's last visit back, link by link.
+
+    After the log was pruned a link may point to nothing, or to an id that was given out again; it then leads
+    to another page or forwards.
+    """
+    is_last = (visit.c.id == page.c.last_visit_id) & (visit.c.page_id == page.c.page_id)
+    chain = select(visit).join_from(page, visit, is_last).where(condition).cte("chain", recursive=True)
+    is_same = (visit.c.id == chain.c.previous_id) & (visit.c.page_id == chain.c.page_id)
+    return chain.union_all(select(visit).where(is_same, visit.c.id < chain.c.id))
 
 
 def has_url(url: str) -> ColumnElement[bool]:

@@ -3,31 +3,12 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Integer,
-    Select,
-    Subquery,
-    Table,
-    bindparam,
-    cast,
-    func,
-    select,
-)
+from sqlalchemy import ColumnElement, Connection, Select, Table, bindparam, func, select
 
 from scrapy_freshness.model import CrawlState, Outcome, PageStatus
-from scrapy_freshness.storage.bulk import BulkSelect
 from scrapy_freshness.storage.reading import load_states, number_of
 from scrapy_freshness.storage.rows import clean
-from scrapy_freshness.storage.schema import (
-    fetch_count,
-    host,
-    host_count,
-    page,
-    spider,
-    visit_count,
-)
+from scrapy_freshness.storage.schema import fetch_count, host, host_count, page, spider, visit_count
 from scrapy_freshness.storage.store import Store
 
 HOUR_SECONDS = 3600.0
@@ -54,20 +35,6 @@ class SpiderReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostReport:
-    """One host: its pages together, and what is kept about it."""
-
-    host: str
-    pages: int
-    visits: int
-    changes: int
-    blocked_until: float
-    failures: int
-    audits: int
-    false_not_modified: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class HostTaken:
     """What a host took of a spider's budget, and what that brought."""
 
@@ -75,10 +42,6 @@ class HostTaken:
     redirects: int
     retries: int
     fruitful: int  #: visits that found a first copy, a change, or signals that were worth something
-
-
-#: What hosts can be sorted by.
-HOST_ORDERS = ("host", "pages", "visits", "changes", "blocked_until", "failures", "false_not_modified")
 
 
 def spiders(store: Store, now: float) -> list[SpiderReport]:
@@ -99,30 +62,6 @@ def spiders(store: Store, now: float) -> list[SpiderReport]:
         ]
 
 
-def hosts(
-    store: Store, *, order: str = "pages", descending: bool = True, limit: int = 50, offset: int = 0
-) -> list[HostReport]:
-    """Some hosts, in an order of `HOST_ORDERS`."""
-    with store.reading() as connection:
-        # First which hosts, then the sums over their pages: most orders need no look at all pages.
-        chosen = list(connection.scalars(_host_order(order, descending).limit(limit).offset(offset)))
-        kept = {row.id: row for row in _select_hosts(connection, chosen)}
-        sums = {row.host_id: row for row in _select_sums(connection, chosen)}
-    return [
-        HostReport(
-            host=kept[number].name,
-            pages=sums[number].pages if number in sums else 0,
-            visits=int(sums[number].visits) if number in sums else 0,
-            changes=int(sums[number].changes) if number in sums else 0,
-            blocked_until=kept[number].blocked_until,
-            failures=kept[number].failures,
-            audits=kept[number].audits,
-            false_not_modified=kept[number].false_not_modified,
-        )
-        for number in chosen
-    ]
-
-
 def taken_by_hosts(store: Store, spider_name: str) -> dict[str, HostTaken]:
     """What each host took of a spider's budget."""
     counts = [host_count.c[each.name] for each in fields(HostTaken)]
@@ -135,42 +74,6 @@ def taken_by_hosts(store: Store, spider_name: str) -> dict[str, HostTaken]:
             name: HostTaken(fetches=fetches, redirects=redirects, retries=retries, fruitful=fruitful)
             for name, fetches, redirects, retries, fruitful in connection.execute(query)
         }
-
-
-_select_hosts = BulkSelect(select(host), host.c.id)
-_select_sums = BulkSelect(
-    select(
-        page.c.host_id,
-        func.count().label("pages"),
-        func.sum(page.c.visits).label("visits"),
-        func.sum(page.c.changes).label("changes"),
-    ).group_by(page.c.host_id),
-    page.c.host_id,
-)
-
-
-def _total(count: ColumnElement[Any], by: ColumnElement[Any]) -> Subquery:
-    return select(by.label("host_id"), count.label("total")).group_by(by).subquery()
-
-
-# By a cast: along the index on the bare column, SQLite would look up the pages one by one.
-_PER_HOST = {
-    "pages": _total(func.count(), page.c.host_id),
-    "visits": _total(func.sum(page.c.visits), cast(page.c.host_id, Integer)),
-    "changes": _total(func.sum(page.c.changes), cast(page.c.host_id, Integer)),
-}
-
-
-def _host_order(order: str, descending: bool) -> Select[Any]:
-    query = select(host.c.id)
-    key: ColumnElement[Any] = host.c.get(order, host.c.name)
-    if order in _PER_HOST:
-        per_host = _PER_HOST[order]
-        query = query.outerjoin_from(host, per_host, per_host.c.host_id == host.c.id)
-        key = func.coalesce(per_host.c.total, 0)
-    elif order not in HOST_ORDERS:
-        raise ValueError(f"hosts can be sorted by {', '.join(HOST_ORDERS)}, not by {order}")
-    return query.order_by(key.desc() if descending else key, host.c.name)
 
 
 def _pages_by_status(connection: Connection, spider_id: int) -> dict[PageStatus, int]:

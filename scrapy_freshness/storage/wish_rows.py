@@ -32,7 +32,7 @@ def end_wishes(connection: Connection, granted: Mapping[int, tuple[float, str]])
     """Wishes were granted: when, and what came of them; one that was granted before stays as it is."""
     rows = [
         {"granted": int(wish_id), "at": number(at), "became": clean(outcome)}
-        for wish_id, (at, outcome) in granted.items()
+        for wish_id, (at, outcome) in sorted(granted.items())
     ]
     if rows:
         connection.execute(_end, rows)

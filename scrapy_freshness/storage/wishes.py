@@ -9,18 +9,28 @@ crawl is only told. What is forgotten is removed by the crawl, which else would 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from scrapy_freshness.model import Wish, WishKind
-from scrapy_freshness.storage.bulk import BulkSelect
-from scrapy_freshness.storage.maintenance import forget_learned, forget_pages
+from scrapy_freshness.storage.bulk import BulkSelect, BulkUpdate
+from scrapy_freshness.storage.maintenance import forget_clicks, forget_learned, forget_pages
 from scrapy_freshness.storage.reading import number_of
 from scrapy_freshness.storage.rows import clean, host_name
 from scrapy_freshness.storage.schema import host, page, spider, wish
 from scrapy_freshness.storage.store import Store
 from scrapy_freshness.storage.wish_rows import end_wishes, load_wishes
 
-_select_pages = BulkSelect(select(page.c.page_id, page.c.spider_id, page.c.url), page.c.page_id)
+# Sorted, and pages before wishes, as the crawl writes them: so nobody waits in a circle.
+_lock_pages = BulkSelect(
+    select(page.c.page_id, page.c.spider_id, page.c.url).order_by(page.c.page_id).with_for_update(),
+    page.c.page_id,
+)
+_lock_waiting = BulkSelect(
+    select(wish.c.id, wish.c.kind).where(wish.c.done_at.is_(None)).order_by(wish.c.id).with_for_update(),
+    wish.c.page_id,
+)
+_delete_wish = delete(wish).where(wish.c.id == bindparam("doomed"))
+_set_pins = BulkUpdate(page, "page_id", ["pinned_seconds"])
 
 
 def ask_for_visits(store: Store, page_ids: Iterable[int], now: float) -> int:
@@ -36,8 +46,7 @@ def pin(store: Store, page_ids: Iterable[int], seconds: float | None, now: float
     chosen = list(page_ids)
     with store.writing() as connection:
         known = _ask(connection, WishKind.PIN, chosen, now, seconds)
-        for page_id in chosen:
-            connection.execute(update(page).where(page.c.page_id == page_id).values(pinned_seconds=seconds))
+        _set_pins(connection, [(int(page_id), seconds) for page_id in chosen])
     return known
 
 
@@ -103,10 +112,11 @@ def _forget(connection: Connection, spider_name: str, wished: Wish, now: float) 
         owner = connection.scalar(select(spider.c.id).where(spider.c.name == clean(spider_name)))
         if owner is not None:
             forget_learned(connection, name, owner)
+        forget_clicks(connection, name)
     doomed = select(page.c.page_id).where(condition)
     void = (wish.c.done_at.is_(None)) & wish.c.page_id.in_(doomed) & (wish.c.id != wished.wish_id)
     connection.execute(update(wish).where(void).values(done_at=now, outcome="forgotten"))
-    forgotten = forget_pages(connection, condition)
+    forgotten = forget_pages(connection, condition, are_few=wished.page_id is not None)
     end_wishes(connection, {wished.wish_id: (now, "forgotten" if forgotten else "unknown")})
 
 
@@ -118,11 +128,14 @@ def _ask(
     seconds: float | None = None,
 ) -> int:
     """Add a wish for each page, in place of the same that waits; returns how many pages are known."""
-    found = _select_pages(connection, map(int, page_ids))
-    same = (wish.c.kind == int(kind)) & wish.c.done_at.is_(None)
-    for page_id, owner, url in found:
-        connection.execute(delete(wish).where(same, wish.c.page_id == page_id, wish.c.spider_id == owner))
-        connection.execute(insert(wish), [_row(kind, owner, page_id, url, now, seconds)])
+    found = _lock_pages(connection, map(int, page_ids))
+    waiting = _lock_waiting(connection, [page_id for page_id, _, _ in found])
+    same = [wish_id for wish_id, its_kind in waiting if its_kind == kind]
+    if same:
+        connection.execute(_delete_wish, [{"doomed": wish_id} for wish_id in same])
+    if found:
+        rows = [_row(kind, owner, page_id, url, now, seconds) for page_id, owner, url in found]
+        connection.execute(insert(wish), rows)
     return len(found)
 
 

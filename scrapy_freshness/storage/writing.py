@@ -57,11 +57,12 @@ _upsert_pages = upsert(
 )
 _upsert_details = upsert(page_detail, page_detail.c.keys(), ["page_id"], replacing(page_detail.c.keys()[1:]))
 # Crawls of several spiders may know a host, each as it was at its start and what it has seen since: evidence
-# of false answers is not taken back by those who have less of it.
+# of false answers is not taken back by those who have less of it. By the id: PostgreSQL would take another
+# from its sequence for every row that has none.
 _upsert_hosts = upsert(
     host,
-    host.c.keys()[1:],
-    ["name"],
+    host.c.keys(),
+    ["id"],
     [
         *replacing(["blocked_until", "failures"]),
         *(
@@ -110,7 +111,10 @@ _insert_named = {
 _select_named = {
     table: BulkSelect(select(table.c.name, table.c.id), table.c.name) for table in (spider, host)
 }
-_select_pages = BulkSelect(select(page.c.page_id, page.c.host_id, page.c.last_visit_id), page.c.page_id)
+_lock_pages = BulkSelect(
+    select(page.c.page_id, page.c.host_id, page.c.last_visit_id).order_by(page.c.page_id).with_for_update(),
+    page.c.page_id,
+)
 _last_visit_id = select(func.max(visit.c.id))
 _next_visit_ids = text(
     "SELECT array_agg(nextval(pg_get_serial_sequence('visit', 'id'))) FROM generate_series(1, :count)"
@@ -131,8 +135,10 @@ class BatchWriter:
         try:
             self._write_hosts(connection, batch)
             pages = {record.page_id: record for record in batch.pages}
-            page_ids = pages.keys() | {record.page_id for record in batch.visits}
-            known = {row[0]: (row[1], row[2]) for row in _select_pages(connection, map(int, page_ids))}
+            # All that are written below, at once and sorted: imports write pages in this order, too, so that
+            # nobody waits in a circle.
+            page_ids = pages.keys() | {record.page_id for record in batch.visits} | batch.links.keys()
+            known = {row[0]: (row[1], row[2]) for row in _lock_pages(connection, map(int, page_ids))}
             last_visits = _log_visits(connection, batch.visits, known)
             self._write_pages(connection, spider_id, pages, known, last_visits)
             _add_links(connection, sorted(batch.links.items()))
@@ -160,7 +166,8 @@ class BatchWriter:
         if unknown:
             self._host_ids.update(numbers_of(connection, host, unknown))
         # New names first and everything sorted: two crawls that know the same hosts never wait in a circle.
-        _upsert_hosts(connection, sorted({row[0]: row for row in map(host_row, batch.hosts)}.values()))
+        rows = {self._host_ids[host_name(record.host)]: host_row(record) for record in batch.hosts}
+        _upsert_hosts(connection, [(host_id, *row) for host_id, row in sorted(rows.items())])
 
     def _write_pages(
         self,
@@ -176,7 +183,7 @@ class BatchWriter:
             connection,
             [
                 page_row(record, spider_id, host_ids[record.host], last_visits.pop(page_id, None))
-                for page_id, record in sorted(pages.items())  # imports lock pages in the same order
+                for page_id, record in sorted(pages.items())
             ],
         )
         _upsert_details(connection, [detail_row(record) for record in pages.values()])

@@ -15,10 +15,10 @@ from small_web import SLOW
 
 from scrapy_freshness.commands import dashboard
 from scrapy_freshness.config import Config
-from scrapy_freshness.dashboard.security import is_loopback
 from scrapy_freshness.insight.outlook import Outlook, Terms
 from scrapy_freshness.model import Batch
 from scrapy_freshness.storage.store import Store
+from scrapy_freshness.units import is_loopback
 
 
 @pytest.mark.parametrize("listen", ["8321", "127.0.0.1:", "127.0.0.1:99999", "http://127.0.0.1:8321/", ""])

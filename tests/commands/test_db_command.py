@@ -64,6 +64,7 @@ def test_check_is_content_with_a_sound_database(freshness: Run, database_url: st
         ("DELETE FROM page_detail WHERE page_id = 1", "1 pages without details"),
         ("DELETE FROM page WHERE page_id = 1", "1 details without a page"),
         ("DELETE FROM host WHERE name = 'a.example'", "pages of an unknown host"),
+        ("INSERT INTO click_span VALUES (99, 0, 1)", "1 times of clicks on an unknown host"),
         (
             "UPDATE page_detail SET history = x'00' WHERE page_id = 2",
             "history or profiles of 1 page cannot be read",

@@ -9,6 +9,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from answering import Answer
 from small_web import FAILING, NOW, PRICE, SLOW, fill
 
 from scrapy_freshness.commands.top import Watch
-from scrapy_freshness.model import Batch, CrawlState, FreshnessRecord
+from scrapy_freshness.model import Batch, CrawlState, FreshnessRecord, PageStatus
 from scrapy_freshness.storage.store import Store
 
 Run = Callable[..., Answer]
@@ -99,6 +100,17 @@ def test_a_database_without_anything_is_told(freshness: Run, sqlite_url: str) ->
     Store.open(sqlite_url).close()
 
     assert "No spider has crawled with this database yet." in freshness("top", url=sqlite_url).out
+
+
+def test_a_spider_is_not_said_to_be_new_because_others_made_all_visits_lately(
+    freshness: Run, web_url: str
+) -> None:
+    assert "None of the last 500 visits" in freshness("top", "--spider", "shop").out
+    with Store.open(web_url) as store:
+        page = replace(store.load_records([1])[0], page_id=store.next_page_id("new"), status=PageStatus.NEW)
+        store.save("new", Batch(pages=[page]))
+
+    assert "No page has been visited yet." in freshness("top", "--spider", "new").out
 
 
 def test_nonsense_is_refused(freshness: Run) -> None:

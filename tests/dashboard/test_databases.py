@@ -1,6 +1,7 @@
 """Every page is there on both databases, while another connection writes."""
 
 import re
+from dataclasses import replace
 
 from lively_web import NOW, SPIDER, fill
 from serving import served
@@ -41,6 +42,20 @@ def test_the_budget_of_a_crawl_that_was_started_again_is_that_of_this_run(lively
 
     assert found is not None
     assert 50 < float(found[1]) < 200
+
+
+def test_a_spider_is_not_said_to_be_new_because_others_made_all_visits_lately(lively_url: str) -> None:
+    with Store.open(lively_url) as store:
+        first = store.next_page_id("other")
+        page = replace(store.load_records([2])[0], page_id=first, url="http://other.example/")
+        visits = [VisitRecord(page_id=first, at=NOW, outcome=Outcome.UNCHANGED) for _ in range(500)]
+        store.save("other", Batch(pages=[page], visits=visits))
+    with served(lively_url) as (address, _):
+        text = ask(address, f"/live/now?spider={SPIDER}")[2]
+        latest = ask(address, "/live/now?spider=other")[2]
+
+    assert f"None of the last 500 visits in the database was made by {SPIDER}" in text
+    assert latest.count("http://other.example/") == 14
 
 
 def test_every_page_is_there(database_url: str) -> None:

@@ -5,12 +5,18 @@ from threading import Event
 
 import pytest
 
+from scrapy_freshness.clock import ManualClock
 from scrapy_freshness.dashboard.remembered import Remembered
 
 
 @pytest.fixture
-def remembered() -> Iterator[Remembered]:
-    remembered = Remembered(lambda: 0.0)
+def clock() -> ManualClock:
+    return ManualClock(1000.0)
+
+
+@pytest.fixture
+def remembered(clock: ManualClock) -> Iterator[Remembered]:
+    remembered = Remembered(clock, lambda: 0.0)
     yield remembered
     remembered.close()
 
@@ -39,3 +45,17 @@ def test_who_has_no_patience_begins_nothing(remembered: Remembered) -> None:
 
 def test_an_answer_that_takes_a_moment_is_given_at_once(remembered: Remembered) -> None:
     assert remembered.soon("budgets", lambda: 7, patience=60.0) == 7
+
+
+def test_an_answer_is_given_again_for_a_while(remembered: Remembered, clock: ManualClock) -> None:
+    before = remembered.answer("price", lambda: 1), remembered.answer("price", lambda: 2)
+    clock.advance(100.0)
+
+    assert (before, remembered.last("price"), remembered.last("budgets")) == ((1, 1), 1, None)
+    assert remembered.answer("price", lambda: 3) == 3
+
+
+def test_what_is_begun_is_there_when_it_is_asked_for(remembered: Remembered) -> None:
+    remembered.begin("price", lambda: 1)
+
+    assert remembered.answer("price", lambda: 2) == 1

@@ -6,6 +6,7 @@ from samples import page, visit
 from scrapy_freshness.model import Batch, Outcome
 from scrapy_freshness.storage.census import Census, brought_up_to_date, row_of, take_census
 from scrapy_freshness.storage.store import Store
+from scrapy_freshness.storage.writing import BatchWriter
 
 
 def assert_same(one: Census, other: Census) -> None:
@@ -43,6 +44,24 @@ def test_a_census_follows_visits_and_finds(store: Store) -> None:
     assert row_of(second, 4) == 3
     assert row_of(second, 99) is None
     assert brought_up_to_date(store, second) is second
+
+
+def test_visits_are_not_missed_that_are_written_after_later_ones_of_another_spider(postgres_url: str) -> None:
+    with Store.open(postgres_url) as store, Store.open(postgres_url) as other:
+        store.save("quotes", Batch(pages=[page(1)]))
+        news = other.next_page_id("news")
+        other.save("news", Batch(pages=[page(news)]))
+        census = take_census(store, "quotes")
+        with store.writing() as connection:
+            BatchWriter().write(connection, 1, Batch(pages=[page(1, visits=7)], visits=[visit(1, 50.0)]))
+            other.save("news", Batch(visits=[visit(news, 51.0)]))
+            census = brought_up_to_date(other, census)
+        assert census.columns["visits"].tolist() == [0]
+
+        census = brought_up_to_date(other, census)
+
+        assert census.columns["visits"].tolist() == [7]
+        assert_same(census, take_census(store, "quotes"))
 
 
 def test_a_spider_without_pages_has_an_empty_census(store: Store) -> None:

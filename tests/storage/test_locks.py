@@ -5,20 +5,24 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from samples import page
+from samples import page, visit
 
 from scrapy_freshness.errors import LockedError, StorageError
 from scrapy_freshness.model import Batch, HostRecord
+from scrapy_freshness.storage import locks, wishes
+from scrapy_freshness.storage.importance_rows import GIVEN, write_importances
 from scrapy_freshness.storage.store import Store
 
 CRAWL = """
 import sys, time
+from scrapy_freshness.storage import locks, wishes
+from scrapy_freshness.storage.importance_rows import GIVEN, write_importances
 from scrapy_freshness.storage.store import Store
 store = Store.open(sys.argv[1])
 store.lock(sys.argv[2])
@@ -102,6 +106,34 @@ def test_two_spiders_that_share_hosts_never_wait_for_each_other_for_ever(postgre
     assert [crawl.result() for crawl in crawls] == [40, 40]
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda store: store.save("quotes", Batch(pages=[page(2)], links={1: 1})),
+        lambda store: store.save("quotes", Batch(visits=[visit(2, 5.0)], links={1: 1})),
+        lambda store: wishes.pin(store, [2, 1], 60.0, now=5.0),
+    ],
+    ids=["pages", "visits", "pins"],
+)
+def test_a_crawl_and_an_import_never_wait_for_each_other_for_ever(
+    postgres_url: str, write: Callable[[Store], object]
+) -> None:
+    with (
+        Store.open(postgres_url) as store,
+        Store.open(postgres_url) as importing,
+        ThreadPoolExecutor() as pool,
+    ):
+        store.save("quotes", Batch(pages=[page(1), page(2)]))
+        with importing.writing() as connection:
+            write_importances(connection, [(1, 5.0, GIVEN)])
+            writing = pool.submit(write, store)
+            wait_until_somebody_waits(importing)
+            write_importances(connection, [(2, 6.0, GIVEN)])
+        writing.result()
+
+        assert sorted(importing.load_importances("quotes")[1]) == [5.0, 6.0]
+
+
 def test_maintenance_and_crawls_exclude_each_other(database_url: str) -> None:
     with Store.open(database_url) as crawl, Store.open(database_url) as maintenance:
         crawl.lock("quotes")
@@ -119,6 +151,24 @@ def test_a_reader_sees_the_lock_without_leaving_a_file(database_url: str, tmp_pa
         assert not list(tmp_path.glob("*.lock"))
         store.lock("quotes")
         assert reader.is_locked()
+
+
+@pytest.mark.parametrize("has_flock", [True, False])
+def test_to_ask_for_the_lock_takes_no_time_and_writes_nothing(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_flock: bool
+) -> None:
+    monkeypatch.setattr(locks, "_HAS_FLOCK", has_flock)
+    with Store.open(sqlite_url) as store, Store.open_readonly(sqlite_url) as reader:
+        store.lock("quotes")
+        holder = tmp_path / "freshness.db.lock"
+        holder.write_text("1234")
+        started = time.monotonic()
+        assert all(reader.is_locked() for _ in range(10))
+        store.unlock()
+        assert not any(reader.is_locked() for _ in range(10))
+
+        assert time.monotonic() - started < 2
+        assert holder.read_text() == "1234"
 
 
 def test_a_reader_who_may_not_write_sees_the_lock(
@@ -179,6 +229,20 @@ def other_crawl(database_url: str, spider: str) -> Iterator[subprocess.Popen[str
     finally:
         process.kill()
         process.communicate()
+
+
+def wait_until_somebody_waits(store: Store) -> None:
+    deadline = time.monotonic() + 5
+    waiting = (
+        "SELECT count(*) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    while time.monotonic() < deadline:
+        with store.reading() as connection:
+            if connection.exec_driver_sql(waiting).scalar_one():
+                return
+        time.sleep(0.01)
+    raise AssertionError("nobody waits")
 
 
 def lock_within_seconds(store: Store, spider: str, seconds: float) -> None:

@@ -2,14 +2,16 @@
 
 import pytest
 from samples import crawl_state, page, visit
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
 
 from scrapy_freshness.errors import StorageError
 from scrapy_freshness.model import Batch, HostRecord, Outcome
-from scrapy_freshness.storage import maintenance
+from scrapy_freshness.storage import maintenance, wishes
+from scrapy_freshness.storage.click_rows import Clicks, load_spans, write_clicks
+from scrapy_freshness.storage.inspection import strays
 from scrapy_freshness.storage.page_reports import page_visits
 from scrapy_freshness.storage.reports import spiders, taken_by_hosts
-from scrapy_freshness.storage.schema import metadata
+from scrapy_freshness.storage.schema import metadata, waiting_click
 from scrapy_freshness.storage.store import Store
 
 
@@ -39,6 +41,39 @@ def test_forgetting_a_url_removes_all_its_pages_and_visits(store: Store) -> None
     }
 
 
+def test_to_forget_a_page_its_visits_are_looked_up(sqlite_url: str) -> None:
+    """In a log of millions, to look for them would keep the crawl from writing."""
+    deletes = []
+
+    def note(_0: object, _1: object, statement: str, parameters: object, *_2: object) -> None:
+        if "DELETE FROM visit" in statement:
+            deletes.append((statement, parameters))
+
+    with Store.open(sqlite_url) as store:
+        store.save("quotes", Batch(pages=[page(1)], visits=[visit(1, 5.0), visit(1, 6.0)]))
+        with store.writing() as connection:
+            event.listen(connection, "before_cursor_execute", note)
+            maintenance.forget_url(connection, page(1).url)
+            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {deletes[0][0]}", deletes[0][1]).all()
+
+        assert sizes(store)["visit"] == 0
+    assert not any("SCAN visit" in step.detail for step in plan)
+
+
+def test_pages_are_forgotten_whose_visits_were_pruned(store: Store) -> None:
+    store.save("quotes", Batch(pages=[page(1), page(2)], visits=[visit(1, 5.0), visit(2, 6.0)]))
+    store.save("quotes", Batch(visits=[visit(1, 7.0), visit(2, 8.0)]))
+    store.prune_visits(before=6.5)
+    store.forget(url=page(2).url)
+    store.prune_visits(before=7.5)
+    store.save("quotes", Batch(pages=[page(3)], visits=[visit(3, 9.0)]))
+
+    assert store.forget(url=page(1).url) == 1
+
+    assert [record.at for record in page_visits(store, 3)] == [9.0]
+    assert not any(strays(store).values())
+
+
 def test_forgetting_a_host_removes_it_with_its_pages(store: Store) -> None:
     store.save(
         "quotes",
@@ -54,6 +89,36 @@ def test_forgetting_a_host_removes_it_with_its_pages(store: Store) -> None:
     assert store.host_names() == {"a.example"}
     assert store.load_pages("quotes").page_id.tolist() == [1]
     assert sizes(store)["visit"] == 0
+
+
+@pytest.mark.parametrize("is_wished", [False, True])
+def test_clicks_on_a_host_are_forgotten_with_it(store: Store, is_wished: bool) -> None:
+    """Else SQLite would give them to the next new host, which has the same number."""
+    store.save("quotes", Batch(pages=[page(1), page(2, host="b.example")], shown={(2, 5.0)}))
+    waiting = [
+        "http://b.example/3",
+        "https://b.example:8443/",
+        "http://b.example.org/",
+        "http://a.example/b_example",
+    ]
+    with store.writing() as connection:
+        clicks = Clicks(
+            pages=[(1, 5, 1.0), (2, 5, 1.0)],
+            waiting=[(number, 5, 1.0, url) for number, url in enumerate(waiting)],
+            spans={1: (0.0, 9.0), 2: (0.0, 9.0)},
+        )
+        write_clicks(connection, clicks)
+
+    if is_wished:
+        wishes.ask_to_forget_host(store, "b.example", 10.0)
+        wishes.forget_as_wished(store, "quotes", wishes.waiting(store, "quotes"), 20.0)
+    else:
+        store.forget(host="b.example")
+
+    with store.reading() as connection:
+        assert load_spans(connection) == {1: [(0.0, 9.0)]}
+        assert set(connection.scalars(select(waiting_click.c.url))) == set(waiting[2:])
+    assert not any(strays(store).values())
 
 
 def test_a_page_that_was_forgotten_may_come_again(store: Store) -> None:

@@ -98,3 +98,21 @@ def test_reading_a_database_at_rest_leaves_no_files(
         assert reader.page_count("quotes") == 1
 
     assert sorted(path.name for path in tmp_path.iterdir()) == before == ["freshness.db"]
+
+
+def test_a_reader_without_the_right_to_write_sees_a_crawl_that_begins_and_ends(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open(sqlite_url) as store:
+        store.save("quotes", Batch(pages=[page(1)]))
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as for anybody but root
+
+    with Store.open_readonly(sqlite_url) as reader:
+        seen = [reader.page_count("quotes")]
+        with Store.open(sqlite_url) as store:
+            for number in (2, 3):
+                store.save("quotes", Batch(pages=[page(number)]))
+                seen.append(reader.page_count("quotes"))
+        seen.append(reader.page_count("quotes"))
+
+    assert seen == [1, 2, 3, 3]

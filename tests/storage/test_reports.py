@@ -17,7 +17,7 @@ from scrapy_freshness.storage.page_reports import (
     pages,
 )
 from scrapy_freshness.storage.reading import has_url
-from scrapy_freshness.storage.reports import HOST_ORDERS, Activity, HostReport, SpiderReport, hosts, spiders
+from scrapy_freshness.storage.reports import Activity, SpiderReport, spiders
 from scrapy_freshness.storage.schema import page as page_table
 from scrapy_freshness.storage.store import Store
 
@@ -136,11 +136,9 @@ def test_pages_come_in_portions_that_join_seamlessly(crawled: Store) -> None:
 
 
 @pytest.mark.parametrize("order", ["page_id; DROP TABLE page", "fingerprint", ""])
-def test_pages_and_hosts_are_sorted_by_known_columns_only(store: Store, order: str) -> None:
+def test_pages_are_sorted_by_known_columns_only(store: Store, order: str) -> None:
     with pytest.raises(ValueError, match="pages can be sorted by url, host, status"):
         pages(store, order=order)
-    with pytest.raises(ValueError, match="hosts can be sorted by host, pages"):
-        hosts(store, order=order)
 
 
 def test_a_page_is_found_by_its_exact_url_only(crawled: Store) -> None:
@@ -180,38 +178,3 @@ def test_visits_end_where_the_log_was_pruned(crawled: Store) -> None:
     crawled.save("quotes", Batch(visits=[visit(1, 1005.0), visit(1, 1006.0)]))
     assert [record.at for record in page_visits(crawled, 1)] == [1006.0, 1005.0]
     assert [record.at for record in page_visits(crawled, 2)] == [1004.0, 1003.0, 1002.0, 1001.0]
-
-
-def test_hosts_sum_up_their_pages(crawled: Store) -> None:
-    assert hosts(crawled, order="host", descending=False) == [
-        HostReport(
-            host=name,
-            pages=count,
-            visits=visits,
-            changes=changes,
-            blocked_until=99.0 if name == "c.example" else 0.0,
-            failures=2 if name == "c.example" else 0,
-            audits=5 if name == "c.example" else 0,
-            false_not_modified=1 if name == "c.example" else 0,
-        )
-        for name, count, visits, changes in (
-            ("a.example", 3, 0, 0),
-            ("b.example", 2, 5, 1),
-            ("c.example", 1, 4, 4),
-        )
-    ]
-
-
-def test_hosts_are_sorted(crawled: Store) -> None:
-    crawled.save("quotes", Batch(hosts=[HostRecord(host="empty.example")]))
-
-    for order, descending in product(HOST_ORDERS, (False, True)):
-        rows = hosts(crawled, order=order, descending=descending)
-        portions = [
-            hosts(crawled, order=order, descending=descending, limit=3, offset=offset) for offset in (0, 3)
-        ]
-
-        values = [getattr(row, order) for row in rows]
-        assert values == sorted(values, reverse=descending)
-        assert len(rows) == 4
-        assert [row for portion in portions for row in portion] == rows

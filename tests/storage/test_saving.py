@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import pytest
 from samples import crawl_state, page, visit
+from sqlalchemy import text
 
 from scrapy_freshness.errors import StorageError
 from scrapy_freshness.model import Batch, HostRecord, Outcome, PageStatus
 from scrapy_freshness.storage.live_reports import outcome_history, visits_of_host
-from scrapy_freshness.storage.page_reports import last_visits, page_visits
-from scrapy_freshness.storage.reports import HostTaken, hosts, spiders, taken_by_hosts
+from scrapy_freshness.storage.page_reports import PageFilter, count_pages, last_visits, page_visits
+from scrapy_freshness.storage.query_rows import add_frequencies
+from scrapy_freshness.storage.reports import HostTaken, spiders, taken_by_hosts
 from scrapy_freshness.storage.store import Store
 
 
@@ -39,7 +41,7 @@ def test_a_page_may_move_to_another_host(store: Store) -> None:
         1: "slow",
         2: "a.example",
     }
-    assert {report.host: report.pages for report in hosts(store)} == {"a.example": 1, "slow": 1}
+    assert [count_pages(store, PageFilter(host=name)) for name in ("a.example", "slow")] == [1, 1]
 
 
 def test_saving_a_page_keeps_what_is_known_about_its_host(store: Store) -> None:
@@ -59,6 +61,25 @@ def test_crawls_that_share_a_host_do_not_take_back_what_others_found_out(store: 
     store.save("quotes", Batch(hosts=[HostRecord(host="a.example", audits=11, false_not_modified=3)]))
 
     assert store.load_hosts() == [HostRecord(host="a.example", audits=11, false_not_modified=3)]
+
+
+def test_ids_are_taken_for_new_rows_only(postgres_url: str) -> None:
+    """They are small numbers: a crawl that took one at every flush would come to their end."""
+    with Store.open(postgres_url) as store:
+        for failures in range(5):
+            for spider in ("quotes", "news"):
+                store.save(spider, Batch(hosts=[HostRecord(host="a.example", failures=failures)]))
+            with store.writing() as connection:
+                add_frequencies(connection, {"fresh": 2.0, "crawl": 1.0})
+        store.save("quotes", Batch(hosts=[HostRecord(host="b.example", failures=failures)]))
+        with store.writing() as connection:
+            add_frequencies(connection, {"fresh": 1.0, "news": 1.0})
+        with store.reading() as connection:
+            terms = connection.execute(text("SELECT id, term, frequency FROM query_term ORDER BY id")).all()
+            hosts = connection.execute(text("SELECT id, name, failures FROM host ORDER BY id")).all()
+
+    assert list(map(tuple, hosts)) == [(1, "a.example", 4), (2, "b.example", 4)]
+    assert list(map(tuple, terms)) == [(1, "crawl", 5.0), (2, "fresh", 11.0), (3, "news", 1.0)]
 
 
 def test_visits_of_a_page_are_listed_from_the_last_to_the_first(store: Store) -> None:
