@@ -113,8 +113,11 @@ class HubSearch:
 
     def look_around(self, now: float) -> None:
         """Look at hubs whose time has come, whatever a visit is worth: retired ones, and main pages."""
-        for row in self._planner.known.rows_of(due_hubs(self._known, now)[:_MOST_LOOKS]):
-            self._planner.wished.visit_next(row, now)
+        due, known, count = due_hubs(self._known, now), self._planner.known, 0
+        for row in sorted(known.rows_of(due), key=lambda row: due[known.page_id_of(row)]):
+            count += self._planner.wished.visit_if_rested(row, now)
+            if count == _MOST_LOOKS:
+                return
 
     async def look_at(self, root: HubRecord, links: list[Shown], now: float) -> HubRecord:
         """Look for hubs among the links of a main page; returns what is known of that page."""
