@@ -25,6 +25,7 @@ from scrapy_freshness.crawl.extension import Freshness
 from scrapy_freshness.crawl.fetches import PAID_KEY
 from scrapy_freshness.crawl.http import header_text, is_moved_for_good, is_redirected, retry_after_seconds
 from scrapy_freshness.crawl.pushed_pages import PUSHED_FLAG
+from scrapy_freshness.crawl.requests import moved_request
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import Tracker, Tracking
 from scrapy_freshness.crawl.visiting import PageVisit, UnchangedPage, visit_under_way
@@ -234,7 +235,7 @@ class FreshnessDownloaderMiddleware:
             fingerprint=self._freshness.fingerprint(request),
             url=request.url,
             host=slot_of(request),
-            request=record.request,
+            request=moved_request(record.request, record.url, request.url),
             kind=PageKind.UNASKED if record.request == UNSEEN else PageKind.PAGE,
             importance=record.importance,
         )
