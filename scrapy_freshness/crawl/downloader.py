@@ -110,15 +110,13 @@ class FreshnessDownloaderMiddleware:
         if response.status == 304 and was_conditional:
             return self._not_modified(request, response, page)
         page.response = response
-        if response.status in _GONE:
-            self._freshness.visits.close(page, self._report(Outcome.GONE, request, response))
-        elif response.status in _BUSY:
+        if response.status in _BUSY:
             # The host's pause is the retry; another one within it would only annoy.
             request.meta["dont_retry"] = True
-            self._freshness.visits.close(page, self._report(Outcome.FAILED, request, response))
-        elif not 200 <= response.status < 300:
-            page.response = None  # it may be retried yet
-            page.report = self._report(Outcome.FAILED, request, response)
+        if not 200 <= response.status < 300:
+            # It may be retried yet: the visit ends where the answer does.
+            is_gone = response.status in _GONE
+            page.report = self._report(Outcome.GONE if is_gone else Outcome.FAILED, request, response)
         elif page.visit.record.kind.is_polled:
             self._poll(request, response, page)
             raise self._unchanged(request, response)

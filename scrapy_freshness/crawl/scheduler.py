@@ -278,7 +278,7 @@ class FreshnessScheduler(BaseScheduler):
             if slot != page.slot:
                 self._planner.hosts.answered(page.slot)  # with the redirect to another host
             page.slot = slot
-        page.continued_by = request
+        page.continued_by, page.report, page.response = request, None, None
         self._held.add(request, self._freshness.clock.now())
         return True
 
