@@ -16,6 +16,7 @@ from twisted.internet.defer import Deferred
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.announcing import next_turn
 from scrapy_freshness.crawl.known_hubs import KnownHubs
+from scrapy_freshness.crawl.rows import row_of_url
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import SOURCE
 from scrapy_freshness.crawl.unasked import UnaskedRequests
@@ -289,10 +290,7 @@ class HubSearch:
             return False
 
     def _row_of(self, url: str) -> int | None:
-        try:
-            return self._planner.known.row_of(self._fingerprint(Request(url)))
-        except ValueError:
-            return None
+        return row_of_url(url, self._planner, self._fingerprint)
 
 
 def _seconds(last_modified: str | None) -> float | None:
