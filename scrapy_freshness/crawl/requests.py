@@ -16,6 +16,7 @@ JOURNEY = frozenset(
     {
         "dont_cache",
         "download_latency",
+        "freshness_no_page",
         "freshness_page",
         "freshness_past_filter",
         "freshness_paid",
