@@ -38,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 _GONE = frozenset({404, 410})
 _BUSY = frozenset({429, 503})
+#: Of answers that say nothing of how their host is now: Scrapy's cache has them, or a hub has sent them.
+_NOT_ASKED_FOR = frozenset({"cached", PUSHED_FLAG})
 #: Bodies up to this length are measured at once: that takes a few milliseconds.
 _SHORT_BYTES = 100_000
 
@@ -270,6 +272,8 @@ class FreshnessDownloaderMiddleware:
         hosts, now = self._freshness.planner.hosts, self._freshness.clock.now()
         slot = page.slot if page else slot_of(request)
         self._freshness.planner.host_freed(slot)
+        if not _NOT_ASKED_FOR.isdisjoint(response.flags):
+            return
         if page is not None:
             page.host_failed = False
         if response.status in _BUSY:
