@@ -13,6 +13,8 @@ from typing import Any
 
 from scrapy import Request
 
+from scrapy_freshness.crawl.http import is_redirected
+
 #: In the meta of a request: id of the page it comes from, straight or through other untracked requests.
 PAGE_KEY = "freshness_page"
 #: In the meta of a request: when the revisit began that it comes from in the same way; none at a first visit.
@@ -83,7 +85,9 @@ class Errands:
 
 def is_no_page(request: Request) -> bool:
     """Whether a request can be no page: by its method or body, or that of the one that redirected to it."""
-    return request.method != "GET" or bool(request.body) or NO_PAGE_KEY in request.meta
+    if request.method != "GET" or request.body:
+        return True
+    return NO_PAGE_KEY in request.meta and is_redirected(request)
 
 
 def yielded(each: Any, page_id: int | None, revisit_at: float | None) -> Any:
