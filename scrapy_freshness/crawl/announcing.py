@@ -15,6 +15,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred, DeferredLock
 
+from scrapy_freshness.crawl.rows import row_of_url
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.model import PageRecord, PageStatus, SignalRecord, SignalSource, VisitRecord
 from scrapy_freshness.planning.planner import Planner
@@ -202,10 +203,7 @@ class Announcements:
         )
 
     def _row_of(self, url: str) -> int | None:
-        try:
-            return self._planner.known.row_of(self._fingerprint(Request(url)))
-        except ValueError:  # Scrapy is stricter than the readers of sources
-            return None
+        return row_of_url(url, self._planner, self._fingerprint)
 
     def _row_of_new(self, url: str, told_by: int | None) -> tuple[int | None, bool]:
         """Row of a page that is known from now on, or was under the address that the spider gives it.

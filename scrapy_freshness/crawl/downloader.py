@@ -25,6 +25,7 @@ from scrapy_freshness.crawl.extension import Freshness
 from scrapy_freshness.crawl.fetches import PAID_KEY
 from scrapy_freshness.crawl.http import header_text, is_moved_for_good, is_redirected, retry_after_seconds
 from scrapy_freshness.crawl.pushed_pages import PUSHED_FLAG
+from scrapy_freshness.crawl.requests import moved_request
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import Tracker, Tracking
 from scrapy_freshness.crawl.visiting import PageVisit, UnchangedPage, visit_under_way
@@ -37,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 _GONE = frozenset({404, 410})
 _BUSY = frozenset({429, 503})
+#: Of answers that say nothing of how their host is now: Scrapy's cache has them, or a hub has sent them.
+_NOT_ASKED_FOR = frozenset({"cached", PUSHED_FLAG})
 #: Bodies up to this length are measured at once: that takes a few milliseconds.
 _SHORT_BYTES = 100_000
 
@@ -109,15 +112,13 @@ class FreshnessDownloaderMiddleware:
         if response.status == 304 and was_conditional:
             return self._not_modified(request, response, page)
         page.response = response
-        if response.status in _GONE:
-            self._freshness.visits.close(page, self._report(Outcome.GONE, request, response))
-        elif response.status in _BUSY:
+        if response.status in _BUSY:
             # The host's pause is the retry; another one within it would only annoy.
             request.meta["dont_retry"] = True
-            self._freshness.visits.close(page, self._report(Outcome.FAILED, request, response))
-        elif not 200 <= response.status < 300:
-            page.response = None  # it may be retried yet
-            page.report = self._report(Outcome.FAILED, request, response)
+        if not 200 <= response.status < 300:
+            # It may be retried yet: the visit ends where the answer does.
+            is_gone = response.status in _GONE
+            page.report = self._report(Outcome.GONE if is_gone else Outcome.FAILED, request, response)
         elif page.visit.record.kind.is_polled:
             self._poll(request, response, page)
             raise self._unchanged(request, response)
@@ -234,7 +235,7 @@ class FreshnessDownloaderMiddleware:
             fingerprint=self._freshness.fingerprint(request),
             url=request.url,
             host=slot_of(request),
-            request=record.request,
+            request=moved_request(record.request, record.url, request.url),
             kind=PageKind.UNASKED if record.request == UNSEEN else PageKind.PAGE,
             importance=record.importance,
         )
@@ -271,6 +272,8 @@ class FreshnessDownloaderMiddleware:
         hosts, now = self._freshness.planner.hosts, self._freshness.clock.now()
         slot = page.slot if page else slot_of(request)
         self._freshness.planner.host_freed(slot)
+        if not _NOT_ASKED_FOR.isdisjoint(response.flags):
+            return
         if page is not None:
             page.host_failed = False
         if response.status in _BUSY:

@@ -13,12 +13,16 @@ from typing import Any
 
 from scrapy import Request
 
+from scrapy_freshness.crawl.http import is_redirected
+
 #: In the meta of a request: id of the page it comes from, straight or through other untracked requests.
 PAGE_KEY = "freshness_page"
 #: In the meta of a request: when the revisit began that it comes from in the same way; none at a first visit.
 REVISIT_KEY = "freshness_revisit"
 #: In the meta of a request that waits: it got past the filter of duplicates because of us.
 PAST_FILTER_KEY = "freshness_past_filter"
+#: In the meta of a request that can be no page, and so in that of what it redirects to, which is its answer.
+NO_PAGE_KEY = "freshness_no_page"
 #: Revisits whose requests are remembered, so that none of them is made twice.
 _MOST_REVISITS = 1000
 
@@ -41,7 +45,7 @@ class Errands:
 
     def is_of_revisit(self, request: Request) -> bool:
         """Whether a request is made anew at each revisit of a page."""
-        return REVISIT_KEY in request.meta and (request.method != "GET" or bool(request.body))
+        return REVISIT_KEY in request.meta and is_no_page(request)
 
     def is_new(self, request: Request) -> bool:
         """Whether a revisit asks for something for the first time, and nothing like it waits."""
@@ -79,8 +83,17 @@ class Errands:
         return page_id in self._waiting
 
 
+def is_no_page(request: Request) -> bool:
+    """Whether a request can be no page: by its method or body, or that of the one that redirected to it."""
+    if request.method != "GET" or request.body:
+        return True
+    return NO_PAGE_KEY in request.meta and is_redirected(request)
+
+
 def yielded(each: Any, page_id: int | None, revisit_at: float | None) -> Any:
     """Return what the callback of a page yielded; a request knows page and revisit from then on."""
+    if isinstance(each, Request):
+        each.meta.pop(NO_PAGE_KEY, None)  # copied
     if page_id is not None and isinstance(each, Request):
         each.meta[PAGE_KEY] = page_id
         each.meta.pop(REVISIT_KEY, None)  # copied

@@ -14,6 +14,7 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.known_sources import KnownSources
+from scrapy_freshness.crawl.rows import row_of_url
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.model import PageKind, PageRecord, SignalSource, SourceRecord
 from scrapy_freshness.planning.planner import Planner
@@ -201,10 +202,7 @@ class SourceFinder:
             self._tried.add(server)
 
     def _row_of(self, url: str) -> int | None:
-        try:
-            return self._planner.known.row_of(self._fingerprint(Request(url)))
-        except ValueError:
-            return None
+        return row_of_url(url, self._planner, self._fingerprint)
 
     def _vouch(self, row: int, hosts: set[str]) -> None:
         """Somebody else names a source that is known."""

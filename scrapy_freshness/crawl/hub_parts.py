@@ -82,6 +82,7 @@ def rules_of(config: Config) -> HubRules:
         patience_polls=config.hub_patience,
         first_rest_seconds=config.gone_recheck_seconds,
         longest_rest_seconds=config.gone_recheck_max_seconds,
+        refresh_seconds=config.hub_refresh_seconds,
     )
 
 

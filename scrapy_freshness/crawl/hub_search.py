@@ -16,6 +16,7 @@ from twisted.internet.defer import Deferred
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.announcing import next_turn
 from scrapy_freshness.crawl.known_hubs import KnownHubs
+from scrapy_freshness.crawl.rows import row_of_url
 from scrapy_freshness.crawl.slots import slot_of
 from scrapy_freshness.crawl.tracking import SOURCE
 from scrapy_freshness.crawl.unasked import UnaskedRequests
@@ -113,8 +114,11 @@ class HubSearch:
 
     def look_around(self, now: float) -> None:
         """Look at hubs whose time has come, whatever a visit is worth: retired ones, and main pages."""
-        for row in self._planner.known.rows_of(due_hubs(self._known, now)[:_MOST_LOOKS]):
-            self._planner.wished.visit_next(row, now)
+        due, known, count = due_hubs(self._known, now), self._planner.known, 0
+        for row in sorted(known.rows_of(due), key=lambda row: due[known.page_id_of(row)]):
+            count += self._planner.wished.visit_if_rested(row, now)
+            if count == _MOST_LOOKS:
+                return
 
     async def look_at(self, root: HubRecord, links: list[Shown], now: float) -> HubRecord:
         """Look for hubs among the links of a main page; returns what is known of that page."""
@@ -286,10 +290,7 @@ class HubSearch:
             return False
 
     def _row_of(self, url: str) -> int | None:
-        try:
-            return self._planner.known.row_of(self._fingerprint(Request(url)))
-        except ValueError:
-            return None
+        return row_of_url(url, self._planner, self._fingerprint)
 
 
 def _seconds(last_modified: str | None) -> float | None:

@@ -35,7 +35,7 @@ from scrapy_freshness.planning.young_links import YoungLinks
 from scrapy_freshness.signals.addresses import host_of
 from scrapy_freshness.sources.keys import link_keys
 from scrapy_freshness.sources.links import LinkReader, Shown, says_nofollow
-from scrapy_freshness.sources.rules import HubRules, polled
+from scrapy_freshness.sources.rules import HubRules, looked_at, polled
 from scrapy_freshness.sources.site import site_of
 
 logger = logging.getLogger(__name__)
@@ -78,7 +78,6 @@ class Hubs:
         self._reader = reader
         self._obeys_nofollow = config.obey_nofollow
         self._same_link = config.link_rules
-        self._refresh_seconds = config.hub_refresh_seconds
         self._most_bytes = config.max_body_bytes
         self._planner = planner
         self._visits = visits
@@ -103,7 +102,8 @@ class Hubs:
         if self.is_on:
             self.search.unasked = self._new_links.unasked = unasked
             self.search.add_hosts(self._clock.now())
-            seconds = min(max(self._refresh_seconds / 10, _SHORTEST_LOOK_SECONDS), _LONGEST_LOOK_SECONDS)
+            often = self._rules.refresh_seconds / 10
+            seconds = min(max(often, _SHORTEST_LOOK_SECONDS), _LONGEST_LOOK_SECONDS)
             self._looking.start(seconds, now=False)
 
     def close(self) -> None:
@@ -177,7 +177,12 @@ class Hubs:
         is_forgotten = self._planner.known.row_of(record.fingerprint) is None
         if hub is None and self.is_on and record.kind is PageKind.SOURCE and not is_forgotten:
             hub = HubRecord(page_id=record.page_id, url=record.url, found="spider")
-        if hub is None or not report.outcome.saw_content:
+        if hub is None:
+            return
+        if not report.outcome.saw_content:
+            after = looked_at(hub, report.at, self._rules)
+            if after is not hub:
+                self._known.put(after)
             return
         if not self.is_on:
             report.kind = record.kind if hub.found == "spider" else _kind_without_links(record)
@@ -244,7 +249,7 @@ class Hubs:
         now = self._clock.now()
         root = await self.search.look_at(root, links, now)
         if root.page_id in self._known:  # or it was forgotten meanwhile
-            self._known.put(replace(root, next_look_at=now + self._refresh_seconds))
+            self._known.put(replace(root, next_look_at=now + self._rules.refresh_seconds))
 
     def _is_elsewhere(self, response: Response, record: PageRecord) -> bool:
         """Whether a hub has led to another site, whose links are none of ours."""

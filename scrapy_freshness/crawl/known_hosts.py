@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from scrapy import Request
 
+from scrapy_freshness.crawl.rows import row_of_url
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.signals.addresses import host_of
 
@@ -27,7 +28,7 @@ class KnownHosts:
 
     def row_of(self, url: str) -> int | None:
         """Row of the page with this URL, None if there is none."""
-        return self._planner.known.row_of(self._fingerprint(Request(url)))
+        return row_of_url(url, self._planner, self._fingerprint)
 
     def is_known(self, host: str, urls: Iterable[str] = ()) -> bool:
         """Whether a host has pages; *urls* are some addresses on it, of which the first few are looked up.

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from scrapy import Request
 from scrapy.statscollectors import StatsCollector
 
+from scrapy_freshness.crawl.rows import row_of_url
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.model import PageRecord
 from scrapy_freshness.planning.link_learner import showed_first
@@ -44,9 +45,9 @@ class NewLinks:
         """Take a link of a hub: 1 if it is a new page, 0 if the page was known, None if nobody wants it."""
         if self.unasked is None or not (self.unasked.has_domains or site_of(link.host) == site_of(host)):
             return None
+        if row_of_url(link.url, self._planner, self._fingerprint) is not None:
+            return 0
         try:
-            if self._planner.known.row_of(self._fingerprint(Request(link.url))) is not None:
-                return 0
             request = self.unasked.request_for_new(link.url)
         except ValueError:
             return None

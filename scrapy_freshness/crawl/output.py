@@ -101,7 +101,7 @@ class FreshnessSpiderMiddleware:
         """The callback has ended: settle what changed, let held items go."""
         if page.report is not None:
             page.report.callback_failed |= failed  # an item of it may have failed before
-            if self._fields and not failed and page.report.outcome is not Outcome.FAILED:
+            if self._fields and not failed and page.report.outcome not in (Outcome.FAILED, Outcome.GONE):
                 self._compare_fields(page, held)
         for item in held:
             yield self._counted(page, item)

@@ -21,7 +21,7 @@ from scrapy_freshness.crawl.ping_contract import Push, TakesAnnouncements
 from scrapy_freshness.crawl.ping_desk import WEBSUB, PingDesk
 from scrapy_freshness.crawl.ping_errands import PingErrands
 from scrapy_freshness.crawl.ping_server import PingServer
-from scrapy_freshness.crawl.pushed_pages import PushedPages, is_page
+from scrapy_freshness.crawl.pushed_pages import PUSHED_FLAG, PushedPages, is_page
 from scrapy_freshness.crawl.submissions import Submissions
 from scrapy_freshness.crawl.subscriptions import Notes, Subscriptions
 from scrapy_freshness.crawl.visiting import PageVisit
@@ -130,7 +130,7 @@ class Pings:
         """Look for the hubs that a page, or a feed that the spider fetches as one, names."""
         if not self._desk.is_open or response is None or response.status != 200:
             return
-        if "pushed" in response.flags:
+        if PUSHED_FLAG in response.flags:
             return  # what is pushed need not name its hub
         values = [value.decode("latin-1") for value in response.headers.getlist("Link")]
         links = header_sources(values, response.url)

@@ -15,6 +15,7 @@ from scrapy_freshness.crawl.announcing import Announced, Announcements, TakenIn,
 from scrapy_freshness.crawl.finding import SourceFinder
 from scrapy_freshness.crawl.http import header_text
 from scrapy_freshness.crawl.known_sources import KnownSources
+from scrapy_freshness.crawl.pushed_pages import PUSHED_FLAG
 from scrapy_freshness.crawl.troubles import reason_of
 from scrapy_freshness.crawl.visiting import PageVisit, Visits
 from scrapy_freshness.model import Outcome, PageRecord, SignalSource, SourceRecord
@@ -104,7 +105,7 @@ class Polls:
             self._visits.close(page, report)
             return
         source.seen, source.entries = polled.seen, polled.findings.n_entries
-        if "pushed" not in response.flags:  # what is pushed need not name its hub
+        if PUSHED_FLAG not in response.flags:  # what is pushed need not name its hub
             self._note_hub(source, polled, response)
         taken = await self._announced(source, polled, report.at, is_first=record.last_visit_at is None)
         if self._announcements.is_closed:

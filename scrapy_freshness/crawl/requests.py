@@ -6,6 +6,7 @@ reads back from JSON exactly as it was.
 
 import json
 from typing import Any
+from urllib.parse import urlsplit
 
 from scrapy import Request, Spider
 from scrapy.utils.request import request_from_dict
@@ -15,6 +16,7 @@ JOURNEY = frozenset(
     {
         "dont_cache",
         "download_latency",
+        "freshness_no_page",
         "freshness_page",
         "freshness_past_filter",
         "freshness_paid",
@@ -31,6 +33,7 @@ JOURNEY = frozenset(
 _TRANSIENT = JOURNEY | {"freshness", "is_start_request"}
 _KEPT = ("callback", "errback", "dont_filter", "headers", "cookies", "encoding", "cb_kwargs", "flags", "meta")
 _DEFAULTS: dict[str, Any] = {"encoding": "utf-8"}
+_PORTS = {"http": 80, "https": 443}
 
 
 class NotPersistableError(Exception):
@@ -80,6 +83,32 @@ def request_from_json(url: str, text: str | None, spider: Spider) -> Request:
         raise MissingCallbackError(str(error)) from None
     except (ImportError, AttributeError, NameError, TypeError) as error:
         raise MissingCallbackError(f"request class {kept.get('_class')!r}: {error}") from None
+
+
+def moved_request(text: str | None, source: str, target: str) -> str | None:
+    """Return what a stored request is at the end of a redirect: secrets do not travel to somebody else.
+
+    Cookies and Authorization stay behind by the rules that Scrapy's RedirectMiddleware has.
+    """
+    kept: dict[str, Any] = json.loads(text) if text else {}
+    old, new = urlsplit(source), urlsplit(target)
+    dropped = set()
+    if old.hostname != new.hostname or new.scheme not in (old.scheme, "https"):
+        dropped.add("cookie")
+        kept.pop("cookies", None)
+    if _origin(source) != _origin(target):
+        dropped.add("authorization")
+    headers = kept.get("headers", {})
+    for name in [name for name in headers if name.lower() in dropped]:
+        del headers[name]
+    if not headers:
+        kept.pop("headers", None)
+    return json.dumps(kept, separators=(",", ":"), ensure_ascii=False) if kept else None
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
 
 
 def _is_kept(key: object, meta_keys: tuple[str, ...]) -> bool:

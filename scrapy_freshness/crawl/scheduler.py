@@ -19,7 +19,7 @@ from twisted.python.failure import Failure
 from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.addon import is_crawl
 from scrapy_freshness.crawl.asked_pages import AskedPages
-from scrapy_freshness.crawl.errands import PAST_FILTER_KEY
+from scrapy_freshness.crawl.errands import NO_PAGE_KEY, PAST_FILTER_KEY, is_no_page
 from scrapy_freshness.crawl.extension import Freshness
 from scrapy_freshness.crawl.fetches import PAID_KEY
 from scrapy_freshness.crawl.held import MAX_FROM_DISK, HeldRequests
@@ -127,7 +127,7 @@ class FreshnessScheduler(BaseScheduler):
             request.meta.pop("is_start_request", None)
         if isinstance(request.errback, partial) and request.errback.func == self._download_failed:
             request.errback = request.errback.args[1]  # a copy of response.request: back to the spider's own
-        if self._tracker.decide(request) is Tracking.PLAIN:
+        if is_no_page(request) or self._tracker.decide(request) is Tracking.PLAIN:
             self._stats.inc_value("freshness/untracked")
             return self._leave_to_plain(request)
         return self._asked.take(request, self._asking)
@@ -191,7 +191,7 @@ class FreshnessScheduler(BaseScheduler):
     def _next_plain(self) -> Request | None:
         request = self._plain.next_request()
         if request is not None and request.meta.pop(PAST_FILTER_KEY, False):
-            request.dont_filter = False  # or a redirect would get past the offsite middleware and be no page
+            request.dont_filter = False  # or a redirect would get past the offsite middleware
         return request
 
     def _put_back(self) -> None:
@@ -278,7 +278,7 @@ class FreshnessScheduler(BaseScheduler):
             if slot != page.slot:
                 self._planner.hosts.answered(page.slot)  # with the redirect to another host
             page.slot = slot
-        page.continued_by = request
+        page.continued_by, page.report, page.response = request, None, None
         self._held.add(request, self._freshness.clock.now())
         return True
 
@@ -288,6 +288,8 @@ class FreshnessScheduler(BaseScheduler):
         return {page for request in requests if (page := visit_of(request)) is not None}
 
     def _leave_to_plain(self, request: Request) -> bool:
+        if is_no_page(request):
+            request.meta[NO_PAGE_KEY] = True
         if self._freshness.errands.is_of_revisit(request) and not request.dont_filter:
             if not self._freshness.errands.is_new(request):
                 self._stats.inc_value("dupefilter/filtered")

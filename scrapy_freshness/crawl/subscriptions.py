@@ -120,7 +120,15 @@ class Subscriptions:
         for step, subscription in due[:_MOST_STEPS]:
             if step is Step.FORGET:
                 self._forget(subscription)
-            elif not self._ask(subscription, now, subscribe=step is Step.SUBSCRIBE):
+                continue
+            try:
+                is_asked = self._ask(subscription, now, subscribe=step is Step.SUBSCRIBE)
+            except ValueError:  # Scrapy is stricter than the readers of sources
+                self._count("hub_failed")
+                logger.warning("The hub %r cannot be asked: no request can be made for it", subscription.hub)
+                self._forget(subscription)
+                continue
+            if not is_asked:
                 # There is no place for it now: those behind it have their turn first.
                 self._by_token[subscription.token] = self._by_token.pop(subscription.token)
 

@@ -241,7 +241,10 @@ class Visits:
                 self._planner.hosts.audited(record.host, was_honest=verdict)
 
     def fail(self, page: PageVisit, reason: str, *, outcome: Outcome = Outcome.FAILED) -> None:
-        """Close a visit that got no usable answer."""
+        """Close a visit that got no usable answer, though perhaps one that says that the page is gone."""
+        if page.report is not None and page.report.outcome is Outcome.GONE:
+            self.close(page, page.report)
+            return
         status = page.report.http_status if page.report else None
         self.close(page, Report(outcome=outcome, at=self._clock.now(), http_status=status, reason=reason))
 

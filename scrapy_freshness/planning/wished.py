@@ -70,6 +70,15 @@ class WishedPages:
             self._asked.add(row)
         return True
 
+    def visit_if_rested(self, row: int, now: float) -> bool:
+        """Visit a known page next; False if it is to be left alone yet, or will be visited anyway."""
+        if row in self._open or row in self._asked or row in self._renewed:
+            return False
+        table = self._table
+        if table.resting[row] and not table.taken[row] and table.wake[row] > now:
+            return False
+        return self.visit_next(row, now)
+
     def pin(self, row: int, seconds: float | None, now: float) -> None:
         """Visit a known page at this interval from now on, whatever it is worth; None: by its value again."""
         self._table.pin(row, np.nan if seconds is None else seconds)

@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 #: The sitemap protocol allows less than 2,048 characters.
 LONGEST_URL = 2047
@@ -12,7 +12,7 @@ _ABSOLUTE = re.compile(r"(?i:(https?)://)([^/?#\\@]+)([/?][^#]*)?(?:#.*)?")
 # Browsers remove line ends and tabs within an address, and so does Scrapy; nothing else of the kind is one.
 _DROPPED = re.compile(r"[\t\r\n]")
 _REFUSED = re.compile(r"[\x00-\x1f\x7f\ufffd\ud800-\udfff]")
-_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:\[\]<>\"'%|^`{}()]+?)\.?(?::(\d{0,5}))?")
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\s:\[\]<>\"'%|^`{}()\\]+?)\.?(?::([0-9]{0,5}))?")
 _PORTS = {"http": "80", "https": "443"}
 
 
@@ -90,9 +90,13 @@ def _host(scheme: str, authority: str) -> str | None:
     name, port = found.groups()
     if port and not 0 < int(port) < 65_536:
         return None
-    if not name.isascii():
-        try:
-            name = name.encode("idna").decode("ascii")
-        except UnicodeError:
-            return None
+    try:
+        urlsplit(f"{scheme}://{authority}")  # which is strict about signs that stand for "/" and the like
+        if not name.isascii():
+            found = _HOST.fullmatch(name.encode("idna").decode("ascii"))
+            name = found[1] if found else ""
+    except ValueError:
+        return None
+    if not name:
+        return None
     return name if not port or port == _PORTS[scheme] else f"{name}:{port}"

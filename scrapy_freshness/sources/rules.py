@@ -26,6 +26,7 @@ class HubRules:
     patience_polls: int = 10  #: in a row without a new link
     first_rest_seconds: float = 86400.0  #: of a retired hub, until it is looked at again; then twice as long
     longest_rest_seconds: float = 60 * 86400.0
+    refresh_seconds: float = 86400.0  #: how often a main page is looked at for hubs, at least
 
 
 def evidence_of_age(ages: Mapping[str, float | None], rules: HubRules) -> str:
@@ -40,13 +41,16 @@ def evidence_of_age(ages: Mapping[str, float | None], rules: HubRules) -> str:
     return ""
 
 
-def due_hubs(hubs: Iterable[HubRecord], now: float) -> list[int]:
-    """Return the page ids of hubs that are looked at whatever that is worth: retired ones, and main pages."""
-    return [
-        hub.page_id
+def due_hubs(hubs: Iterable[HubRecord], now: float) -> dict[int, float]:
+    """Return the page ids of hubs that are looked at whatever that is worth, and since when that is due.
+
+    These are retired ones, and main pages.
+    """
+    return {
+        hub.page_id: hub.next_look_at
         for hub in hubs
         if 0 < hub.next_look_at <= now and (hub.is_root or hub.state is HubState.RETIRED)
-    ]
+    }
 
 
 def polled(hub: HubRecord, new_links: int, shown: int, now: float, rules: HubRules) -> HubRecord:
@@ -59,24 +63,30 @@ def polled(hub: HubRecord, new_links: int, shown: int, now: float, rules: HubRul
     if is_first:
         after.since = now
         after.state = HubState.ACTIVE if hub.state is HubState.TRIAL else hub.state
-        return after
+        return looked_at(after, now, rules)
     after.new_links += new_links
     if new_links:
         after.barren, after.since, after.rests = 0, now, 0
         after.state = HubState.ACTIVE
         after.next_look_at = hub.next_look_at if hub.is_root else 0.0
-        return after
+        return looked_at(after, now, rules)
     after.barren += 1
-    if hub.state is HubState.RETIRED:
-        return _rested(after, now, rules) if now >= hub.next_look_at else after
     is_patient = after.barren < rules.patience_polls or now - hub.since < rules.min_age_seconds
-    if is_patient or hub.is_root or hub.found == "spider":
-        return after
-    after.state = HubState.RETIRED
-    return _rested(after, now, rules)
+    if not (is_patient or hub.is_root or hub.found == "spider"):
+        after.state = HubState.RETIRED
+    return looked_at(after, now, rules)
 
 
-def _rested(hub: HubRecord, now: float, rules: HubRules) -> HubRecord:
-    """A retired hub was looked at in vain: the next look is twice as far away."""
+def looked_at(hub: HubRecord, now: float, rules: HubRules) -> HubRecord:
+    """Return what is known of a hub after a visit, whatever that has seen: the next look is not due at once.
+
+    That at a retired hub is twice as far away each time.
+    """
+    if hub.next_look_at > now:
+        return hub
+    if hub.is_root:
+        return replace(hub, next_look_at=now + rules.refresh_seconds)
+    if hub.state is not HubState.RETIRED:
+        return hub
     rest = rules.first_rest_seconds * 2.0 ** min(hub.rests, _MOST_DOUBLINGS)
     return replace(hub, rests=hub.rests + 1, next_look_at=now + min(rest, rules.longest_rest_seconds))

@@ -79,15 +79,49 @@ def test_a_follow_up_that_waits_is_not_asked_for_again(
     assert done.returncode == 0
 
 
-def test_the_page_that_a_follow_up_redirects_to_is_a_page_at_every_visit(site: Site, tmp_path: Path) -> None:
+@pytest.mark.parametrize("settings", [{}, {"JOBDIR": "job"}], ids=["memory", "disk"])
+def test_what_a_follow_up_redirects_to_is_its_answer_at_every_visit(
+    site: Site, tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    spider = SPIDER.replace('"/once"', '"/sheet"').replace(', meta={"freshness": False}', "")
     site.pages |= {
         "/": lambda headers, count: Answer(html(text=f"version {count}")),
         "/price": Answer(status=302, headers={"Location": site.url("/sheet")}),
         "/sheet": html(),
-        "/once": html(),
         "/stock": html(),
     }
 
-    done = crawl(tmp_path, site.url(), spider=SPIDER, until=site.seen({"/": 6, "/price": 4}))
+    enough = site.seen({"/": 6, "/stock": 4})
+    done = crawl(tmp_path, site.url(), spider=spider, settings=settings, until=enough)
 
-    assert len(done.items_of(site.url("/sheet"))) == 1
+    assert len(done.items_of(site.url("/sheet"))) >= len(site.asked("/stock")) >= 4
+    assert done.stat("freshness/fetches") == len(site.log)
+    with done.store() as store:
+        assert store.page_count("price") == 2
+
+
+def test_a_login_that_redirects_to_a_known_page_reaches_its_callback(site: Site, tmp_path: Path) -> None:
+    spider = """
+    import scrapy
+
+    class LoginSpider(scrapy.Spider):
+        name = "login"
+
+        async def start(self):
+            yield scrapy.FormRequest(self.site + "/login", formdata={"user": "me"}, callback=self.logged_in)
+
+        def logged_in(self, response):
+            yield {"url": response.url, "by": "login"}
+            yield response.follow("/home", self.parse_home, meta=response.meta)
+
+        def parse_home(self, response):
+            yield {"url": response.url, "by": "page"}
+    """
+    site.pages |= {"/login": Answer(status=302, headers={"Location": "/home"}), "/home": html()}
+
+    for times in (1, 2):
+        enough = site.seen({"/home": 4 * times, "/login": times})
+        done = crawl(tmp_path, spider=spider, arguments={"site": site.url("")}, until=enough)
+        assert [item["by"] for item in done.items].count("login") == times
+
+    assert [item["by"] for item in done.items].count("page") == 1

@@ -177,6 +177,49 @@ def test_a_page_that_never_was_is_remembered_as_gone(site: Site, tmp_path: Path)
     assert page_record(done, site.url("/missing")).status is PageStatus.GONE
 
 
+def test_bad_answers_that_are_retried_do_not_end_the_visit(site: Site, tmp_path: Path) -> None:
+    spider = """
+    import scrapy
+
+    class Stubborn:
+        def process_response(self, request, response):
+            return request.replace(dont_filter=True) if response.status == 429 else response
+
+    class SomeSpider(scrapy.Spider):
+        name = "some"
+
+        def parse(self, response):
+            for path in ("/moment", "/busy", "/gone"):
+                yield response.follow(path, self.parse_page)
+            yield response.follow("/told", self.parse_page, meta={"handle_httpstatus_list": [404]})
+
+        def parse_page(self, response):
+            yield {"url": response.url, "text": response.text, "status": response.status}
+    """
+
+    def at_first(status: int) -> Page:
+        return lambda headers, count: Answer("not yet", status) if count == 0 else Answer("here it is")
+
+    site.pages |= {"/": html(), "/moment": at_first(404), "/busy": at_first(429)}
+    settings = {
+        "RETRY_HTTP_CODES": [404, 500],
+        "FRESHNESS_FRAGMENT_FIELDS": ["text"],
+        "DOWNLOADER_MIDDLEWARES": {"spider_of_test.Stubborn": 540},
+    }
+    paths = {"/moment": 2, "/busy": 2, "/gone": 3, "/told": 3}
+
+    done = crawl(tmp_path, site.url(), spider=spider, until=site.seen(paths | {"/": 4}), settings=settings)
+
+    assert {path: len(site.asked(path)) for path in ("/gone", "/told")} == {"/gone": 3, "/told": 3}
+    for path in ("/moment", "/busy"):
+        assert page_record(done, site.url(path)).status is PageStatus.ACTIVE
+        assert [item["text"] for item in done.items_of(site.url(path))][:1] == ["here it is"]
+    for path in ("/gone", "/told"):
+        assert page_record(done, site.url(path)).status is PageStatus.GONE
+    assert [item["status"] for item in done.items_of(site.url("/told"))] == [404]
+    assert done.items_of(site.url("/gone")) == []
+
+
 def test_a_busy_host_is_left_alone_as_long_as_it_asks(site: Site, tmp_path: Path) -> None:
     def busy(headers: Mapping[str, str], count: int) -> Answer:
         if count == 1:

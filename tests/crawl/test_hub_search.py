@@ -206,6 +206,47 @@ async def hubs_of(found: Search) -> Hubs:
     )
 
 
+def test_due_hubs_are_looked_at_in_turn_and_those_that_rest_are_not() -> None:
+    found, now = Search(), 100 * DAY
+    planner = found.planner
+    pages = [
+        found.discover(PageRecord(page_id=0, fingerprint=number, url=f"http://{number}.example/", host="h"))
+        for number in range(250)
+    ]
+    planner.start(0.0)
+    for number, page in enumerate(pages):
+        found.known.put(
+            HubRecord(page_id=page.page_id, url=page.url, found="root", next_look_at=now - number)
+        )
+    (dead,) = planner.wanted(0.0)
+    planner.give_up_loading([dead], now + 1)
+
+    looks = []
+    for _ in range(4):
+        before = set(planner.wished.urgent)
+        found.search.look_around(now)
+        looks.append(sorted(set(planner.wished.urgent) - before))
+
+    rows = [planner.known.row_of(number) for number in range(250) if pages[number].page_id != dead]
+    assert looks == [rows[149:], rows[49:149], rows[:49], []]
+
+
+@pytest.mark.parametrize("outcome", [Outcome.GONE, Outcome.FAILED, Outcome.IGNORED, Outcome.CHANGED])
+def test_a_main_page_that_shows_no_links_is_looked_at_again_when_it_is_time(outcome: Outcome) -> None:
+    found, now = Search(), 10 * DAY
+    hubs = asyncio.run(hubs_of(found))
+    page = found.discover(PageRecord(page_id=0, fingerprint=1, url="http://b.example/", host="b.example"))
+    root = HubRecord(page_id=page.page_id, url=page.url, found="root", polls=3, next_look_at=now)
+    found.known.put(root)
+    visit = Visit(row=0, record=page, opened_at=now, value=1.0)
+
+    hubs.ending(PageVisit(visit, "b.example", shown=[]), Report(outcome=outcome, at=now))
+
+    after = found.known.get(page.page_id)
+    assert after is not None
+    assert after.next_look_at == now + DAY
+
+
 @pytest.mark.parametrize("kind", [PageKind.PAGE, PageKind.UNASKED], ids=lambda kind: kind.name)
 def test_a_retired_hub_is_a_page_again_until_a_visit_finds_a_new_link(kind: PageKind) -> None:
     found = Search()

@@ -320,6 +320,33 @@ def test_without_a_place_in_the_budget_others_have_their_turn(world: World) -> N
     assert topics[0].endswith(b"%2F10")
 
 
+def test_a_hub_that_cannot_be_asked_is_given_up_and_others_are_asked(world: World) -> None:
+    for hub in ("http://\u2100.example/", "http://hub.example:\u0663/"):
+        kept = Subscription(
+            token=hub,
+            callback=f"http://b.example/websub/{hub}",
+            topic=hub,
+            hub=hub,
+            secret="s",
+            found_at=PAGE,
+        )
+        world.note(hub, kept)
+    subscriptions = world.subscriptions()
+    subscriptions.load(world.kept)
+    subscriptions.advertised(links(), PAGE)
+    for _ in range(2):
+        subscriptions.keep_up()
+
+    assert [request.url for request in world.sent] == [HUB]
+    assert [each.hub for each in world.kept] == [HUB]
+    assert world.count("pings/websub/hub_failed") == 2
+
+
+def test_an_address_of_which_no_request_can_be_made_is_no_page(world: World) -> None:
+    assert world.hosts.row_of(PAGE) is not None
+    assert world.hosts.row_of("http://\u2100.example/") is None
+
+
 def test_subscriptions_are_bounded(world: World) -> None:
     subscriptions = world.subscriptions()
     for number in range(150):

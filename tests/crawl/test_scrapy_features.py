@@ -382,27 +382,35 @@ def test_visits_are_never_answered_by_scrapys_cache_and_its_answers_cost_no_budg
             for number in range(5):
                 url = response.urljoin(f"/untracked/{number}")
                 yield scrapy.Request(url, self.parse_other, meta={"freshness": False})
+            yield scrapy.Request(self.busy, self.parse_other, meta={"freshness": False, "dont_retry": True})
 
         def parse_other(self, response):
             pass
     """
     site.pages |= {
         "/": changing(),
+        "/busy": Answer("busy", 503),
         "/same": html(),
         "/moved": Answer(status=302, headers={"Location": "/same"}),
     }
     site.pages |= {f"/untracked/{number}": html() for number in range(5)}
     urls = [site.url(), site.url("/same"), site.url("/moved")]
-    options: dict[str, Any] = {"spider": spider, "settings": {"HTTPCACHE_ENABLED": True}}
+    options: dict[str, Any] = {
+        "spider": spider,
+        "settings": {"HTTPCACHE_ENABLED": True},
+        "arguments": {"busy": site.url("/busy", host=1)},
+    }
 
-    first = crawl(tmp_path, *urls, until=site.seen({"/": 4, "/same": 6, "/moved": 3}), **options)
+    enough = site.seen({"/": 4, "/same": 6, "/moved": 3, "/busy": 1})
+    first = crawl(tmp_path, *urls, until=enough, **options)
     asked = len(site.log)
     again = crawl(tmp_path, *urls, until=site.seen({"/": len(site.asked("/")) + 4}), **options)
 
     assert first.stat("httpcache/hit") == 0
     assert len([item for item in first.items if item["url"] == site.url()]) >= 3
-    # The cache has what is not kept fresh.
-    assert again.stat("httpcache/hit") == 5
+    # The cache has what is not kept fresh, and what it has says nothing of how a host is now.
+    assert again.stat("httpcache/hit") == 6
+    assert [done.stat("freshness/backed_off") for done in (first, again)] == [1, 0]
     assert [len(site.asked(f"/untracked/{number}")) for number in range(5)] == [1] * 5
     assert first.stat("freshness/fetches") + again.stat("freshness/fetches") == len(site.log)
     assert again.stat("freshness/fetches") == len(site.log) - asked

@@ -90,6 +90,20 @@ def test_a_wished_page_is_next_although_its_host_has_enough_pages_ready() -> Non
     assert crawl.visit(2.5) == "7"
 
 
+def test_a_page_that_rests_or_is_on_its_way_is_not_visited_next_once_more() -> None:
+    crawl = crawl_of(3)
+    planner = crawl.planner
+    visit = crawl.begin(1.0)
+    assert visit is not None
+    assert not planner.wished.visit_if_rested(visit.row, 1.0)  # under way
+    crawl.end(visit, 2.0, Outcome.GONE)
+
+    assert not planner.wished.visit_if_rested(visit.row, 101.9)  # it is looked at again after 100 s
+    assert planner.wished.visit_if_rested(visit.row, 102.0)
+    assert not planner.wished.visit_if_rested(visit.row, 102.0)  # it is next already
+    assert crawl.visit(102.1) == visit.url
+
+
 def test_a_forgotten_page_is_not_visited_and_may_be_found_again() -> None:
     crawl = crawl_of(3)
     crawl.planner.forget(row(crawl, 1))

@@ -46,7 +46,8 @@ def test_an_address_and_its_host(text: str, url: str, host: str) -> None:
         "http://", "http:///x", "http://a.example:99999/", "http://a.example:x/", "http://user:pw@a.example/",
         "http://user@a.example/", "http://a b.example/", "http://[::1/", "http://a.example/\x00",
         "http://a.example/caf\ufffd", "http://a.example/" + "x" * 2048, "http://a.example\\@b.example/",
-        "http://<script>/", "http://\ud800.example/",
+        "http://<script>/", "http://\ud800.example/", "http://\u2100.example/", "http://a.example:\u0663/",
+        "http://a\uff05b.example/", "http://a\uff3cb.example/", "http://a\uff1a80/", "http://[1]/",
     ],
 )  # fmt: skip
 def test_an_address_that_cannot_be_used_is_refused(text: str) -> None:

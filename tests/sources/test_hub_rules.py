@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from scrapy_freshness.model import HubRecord, HubState
 from scrapy_freshness.sources.candidates import Candidates
-from scrapy_freshness.sources.rules import HubRules, due_hubs, evidence_of_age, polled
+from scrapy_freshness.sources.rules import HubRules, due_hubs, evidence_of_age, looked_at, polled
 
 DAY = 86400.0
 RULES = HubRules()
@@ -60,10 +60,26 @@ def test_a_retired_hub_is_looked_at_ever_more_rarely_until_it_shows_something() 
     assert (pauses[:5] == DAY * 2.0 ** np.arange(1, 6)).all()
     assert pauses[-1] == 60 * DAY
 
-    assert due_hubs([record], record.next_look_at - 1) == []
-    assert due_hubs([record], record.next_look_at) == [1]
+    assert due_hubs([record], record.next_look_at - 1) == {}
+    assert due_hubs([record], record.next_look_at) == {1: record.next_look_at}
     revived = polled(record, 2, 50, record.next_look_at, RULES)
     assert (revived.state, revived.barren, revived.next_look_at) == (HubState.ACTIVE, 0, 0.0)
+
+
+def test_no_look_is_due_at_once_after_a_visit_that_saw_nothing() -> None:
+    root = after([3], hub(found="root"))
+    assert root.next_look_at == RULES.refresh_seconds
+    assert looked_at(root, 100.0, RULES) is root  # not due
+    assert looked_at(root, 2 * DAY, RULES).next_look_at == 2 * DAY + RULES.refresh_seconds
+
+    retired = after([0] * 11)
+    again = looked_at(retired, retired.next_look_at, RULES)
+    assert (again.state, again.rests) == (HubState.RETIRED, 2)
+    assert again.next_look_at == retired.next_look_at + 2 * DAY
+    assert (again.polls, again.barren) == (retired.polls, retired.barren)
+
+    active = after([3])
+    assert looked_at(active, 9 * DAY, RULES) is active
 
 
 @given(st.lists(st.integers(0, 3), max_size=60), st.floats(1.0, 10 * DAY))
