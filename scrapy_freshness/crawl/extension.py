@@ -63,7 +63,7 @@ class Freshness:
         self._upkeep = Upkeep.of(config)
         self.journal = Journal(config.database_url, crawler.spidercls.name, config.cache_pages)
         self.searchers = Searchers(
-            crawler, clock, self.journal, scoring_of(config), in_background=self.in_background
+            crawler, clock, self.journal, scoring_of(config), in_background=self.at_leisure
         )
         self.planner = new_planner(config, self._upkeep, self.searchers.settle)
         slots = DownloadSlots(crawler)
@@ -138,8 +138,9 @@ class Freshness:
             slots,
             budget_per_second=config.budget_per_second,
         )
-        # One thread: Python runs one at a time, and the crawl is to have its share.
+        # A thread for each: Python runs one at a time, and the crawl is to have its share.
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
+        self._leisure = ThreadPoolExecutor(1, thread_name_prefix="freshness-leisure")
         self._assessing = Assessing(
             self.planner,
             self.journal,
@@ -147,15 +148,15 @@ class Freshness:
             started_at=self.started_at,
             budget_per_second=config.budget_per_second,
             delay_seconds=slots.delay_seconds,
-            in_background=self.in_background,
+            in_background=self.at_leisure,
         )
-        self.lessons = Lessons(config, crawler.spidercls.name, self.planner, self.in_background)
+        self.lessons = Lessons(config, crawler.spidercls.name, self.planner, self.at_leisure)
         self._repricing = Repricing(
             self.planner,
             clock,
             crawler.stats,
             longest_seconds=config.reprice_seconds,
-            in_background=self.in_background,
+            in_background=self.at_leisure,
         )
         #: Writes what was learned since the last flush, and looks for wishes.
         self._flushing = guarded_loop(
@@ -239,11 +240,19 @@ class Freshness:
         guarded(self.crawler.stats, lambda: self._abandon_visits(now))
         closed = self.saving.close(unheard, now)
         self._background.shutdown(wait=False)
+        self._leisure.shutdown(wait=False)
         return closed
 
     def in_background(self, work: Callable[[], T]) -> "Deferred[T]":
-        """Run what would take long in a thread; the Deferred fires on the reactor's thread."""
+        """Run in a thread what takes part of a second, as an answer waits for it.
+
+        The Deferred fires on the reactor's thread.
+        """
         return in_thread(self._background, work)
+
+    def at_leisure(self, work: Callable[[], T]) -> "Deferred[T]":
+        """Run in another thread what may take minutes, or wait for the database: no answer waits for it."""
+        return in_thread(self._leisure, work)
 
     def item_done(self, item: object, response: Response | None, spider: Spider) -> None:
         """An item has left the pipelines."""
