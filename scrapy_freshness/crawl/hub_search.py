@@ -17,7 +17,6 @@ from scrapy_freshness.config import Config
 from scrapy_freshness.crawl.announcing import next_turn
 from scrapy_freshness.crawl.known_hubs import KnownHubs
 from scrapy_freshness.crawl.slots import slot_of
-from scrapy_freshness.crawl.tracking import SOURCE
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.model import UNSEEN, HubRecord, PageKind, PageRecord
 from scrapy_freshness.planning.planner import Planner
@@ -60,7 +59,7 @@ class HubSearch:
         *,
         fingerprint: Callable[[Request], int],
         discover: Callable[[PageRecord], PageRecord],
-        discover_unasked: Callable[[Request, Mapping[str, float]], PageRecord | None],
+        discover_unasked: Callable[..., PageRecord | None],
         cached: Callable[[list[int]], list[PageRecord]],
         dates_of: "Callable[[str, list[str]], Deferred[Dates]]",
     ) -> None:
@@ -264,8 +263,7 @@ class HubSearch:
         if request is not None:
             if self._planner.known.row_of(self._fingerprint(request)) is not None:
                 return
-            request.meta["freshness"] = SOURCE
-            record = self._discover_unasked(request, {})
+            record = self._discover_unasked(request, {}, kind=PageKind.SOURCE)
         if record is None:
             hub.is_unseen = True
             importance = self._planner.policy.usual_importance(PageKind.SOURCE)

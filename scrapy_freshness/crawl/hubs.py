@@ -117,6 +117,11 @@ class Hubs:
         hub = self._known.get(page_id)
         return hub is not None and hub.is_unseen
 
+    def is_root(self, page_id: int) -> bool:
+        """Whether a page is polled as the main page of its host."""
+        hub = self._known.get(page_id) if self.is_on else None
+        return hub is not None and hub.is_root
+
     def show(self, page_id: int) -> None:
         """The spider asks for a hub that it has not seen so far."""
         hub = self._known.get(page_id)

@@ -156,6 +156,8 @@ class Listening:
         request: Request,
         beliefs: Mapping[str, float] = MappingProxyType({}),
         found_on: int | None = None,
+        *,
+        kind: PageKind | None = None,
     ) -> PageRecord | None:
         """Add a page that somebody else than the spider has named; None if it cannot be kept.
 
@@ -163,9 +165,10 @@ class Listening:
         ----------
         beliefs : what is believed of it because of who has named it
         found_on : page id of the source that has shown it first
+        kind : what it is fetched for; None: what the request says
         """
         assert self._crawler.spider is not None
-        kind = PageKind.UNASKED
+        said = PageKind.UNASKED
         described: str | None = UNSEEN
         if request.callback is not NO_CALLBACK:
             try:
@@ -173,7 +176,7 @@ class Listening:
             except NotPersistableError:
                 self._crawler.stats.inc_value("freshness/not_persistable")
                 return None
-            kind = kind_of(request)
+            said = kind_of(request)
         self._crawler.stats.inc_value("freshness/discovered")
         page = PageRecord(
             page_id=0,
@@ -181,7 +184,7 @@ class Listening:
             url=request.url,
             host=slot_of(request),
             request=described,
-            kind=kind,
+            kind=said if kind is None else kind,
             priority=request.priority,
             beliefs=dict(beliefs),
             found_on=found_on,

@@ -72,6 +72,7 @@ class FreshnessScheduler(BaseScheduler):
         self._is_open = False
         self._asking: PageVisit | None = None  #: visit whose callback asks for the request about to come
         self._missing_callbacks: set[str] = set()
+        self._barriers: set[str] = set()  #: settings that keep out pages which are known
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -219,10 +220,11 @@ class FreshnessScheduler(BaseScheduler):
                 visit, Request(record.url, callback=_no_callback, meta=dict(_POLL_META))
             )
         if record.request == UNSEEN:
-            return self._opened_visit(visit, Request(record.url, callback=_no_callback))
+            return self._allowed_visit(visit, Request(record.url, callback=_no_callback))
+        self._asked.renew(visit)
         try:
             request = self._asked.originals.take(record.fingerprint) or request_from_json(
-                record.url, record.request, self._spider
+                record.url, visit.record.request, self._spider
             )
         except (MissingCallbackError, ValueError) as error:
             self._planner.suspend(visit)
@@ -233,7 +235,19 @@ class FreshnessScheduler(BaseScheduler):
                 logger.warning("%s waits until the spider yields it again: %s", record.url, error)
             self._asked.take_again(record.fingerprint)
             return None
-        return self._opened_visit(visit, request)
+        return self._allowed_visit(visit, request)
+
+    def _allowed_visit(self, visit: Visit, request: Request) -> Request | None:
+        """Open the visit of a page, unless settings keep it out that were others when it was found."""
+        setting = self._tracker.barrier(request, is_root=self._freshness.hubs.is_root(visit.record.page_id))
+        request = self._opened_visit(visit, request)
+        if setting is None:
+            return request
+        if setting not in self._barriers:
+            self._barriers.add(setting)
+            logger.info("%s and perhaps others that are known are not visited: %s", visit.url, setting)
+        self._freshness.visits.fail(request.meta[META_KEY], f"kept out by {setting}", outcome=Outcome.IGNORED)
+        return None
 
     def _opened_visit(self, visit: Visit, request: Request) -> Request:
         page = PageVisit(visit, slot_of(request), has_own_slot="download_slot" in request.meta)

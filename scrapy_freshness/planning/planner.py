@@ -94,7 +94,14 @@ class Planner:
         )
         self.told = Told(self._table, self._frontier, learner)
         self._open: dict[int, Visit] = {}  #: row -> visit
-        self.wished = WishedPages(self._table, self._frontier, self._stock, self._open, settle=self.settle)
+        self.wished = WishedPages(
+            self._table,
+            self._frontier,
+            self._stock,
+            self._open,
+            settle=self.settle,
+            usual_importance=policy.usual_importance,
+        )
         self._next_page_id = 1
         self._expected_pages = 1
         self._once = False
@@ -224,7 +231,7 @@ class Planner:
             page = self._stock.take(now, free_at)
         if page is None:
             return None
-        record = self.wished.begin(page.row, page.record)
+        record = self.wished.begin(page.row, page.record, now)
         if record is not page.record:
             self._books.note(record)
         if self._books.is_unfinished(record.page_id):

@@ -975,16 +975,23 @@ def test_what_a_callback_downloads_itself_is_no_part_of_the_visit(site: Site, tm
     assert {outcome for _, outcome in visits(done)} == {Outcome.FIRST, Outcome.UNCHANGED}
 
 
-def test_one_line_of_a_spider_is_complained_about_once(site: Site, tmp_path: Path) -> None:
+def test_one_fault_of_a_spider_is_complained_about_once(site: Site, tmp_path: Path) -> None:
     spider = """
+    from functools import partial
+
     import scrapy
 
     class LambdaSpider(scrapy.Spider):
         name = "lambdas"
 
         def parse(self, response):
-            for number in range(30):
+            for number in range(15):
                 yield response.follow(f"/{number}", callback=lambda response, number=number: None)
+            for number in range(15, 30):
+                yield response.follow(f"/{number}", callback=partial(self.parse_number, number=number))
+
+        def parse_number(self, response, number):
+            pass
     """
     site.pages |= {"/": html(), **{f"/{number}": html() for number in range(30)}}
 
@@ -992,7 +999,9 @@ def test_one_line_of_a_spider_is_complained_about_once(site: Site, tmp_path: Pat
 
     assert len(site.log) == 31
     assert done.stat("freshness/not_persistable") == 30
-    assert done.log.count("is crawled once and not kept fresh") == 1
+    assert done.log.count("is crawled once and not kept fresh") == 30
+    (warning,) = [line for line in done.log.splitlines() if "WARNING: " in line and "not kept fresh" in line]
+    assert "use cb_kwargs instead of functools.partial or lambda" in warning
 
 
 def test_the_target_of_permanent_redirects_becomes_known_once(site: Site, tmp_path: Path) -> None:
