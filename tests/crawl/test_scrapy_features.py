@@ -24,7 +24,7 @@ COMPONENTS = {
         "scrapy_freshness.crawl.robots.FreshRobotsTxtMiddleware": 100,
         "scrapy_freshness.crawl.downloader.FreshnessDownloaderMiddleware": 555,
     },
-    "SPIDER_MIDDLEWARES": {"scrapy_freshness.crawl.output.FreshnessSpiderMiddleware": 10},
+    "SPIDER_MIDDLEWARES": {"scrapy_freshness.crawl.output.FreshnessSpiderMiddleware": -100},
     "ITEM_PIPELINES": {"scrapy_freshness.crawl.pipeline.FreshnessPipeline": 10},
 }
 
