@@ -171,7 +171,7 @@ class Freshness:
             self.searchers.look_for_queries,
             lambda: self.lessons.ask(clock.now()),
             lambda: self.visits.fail_lost(clock.now()),
-            self._prune,
+            lambda: self.saving.prune(clock.now()),
         )
         #: Id of an item or request on its way from the callback -> its visit; weak, as others may drop it.
         self.owners: WeakValueDictionary[int, PageVisit] = WeakValueDictionary()
@@ -378,8 +378,3 @@ class Freshness:
         for visit in self.planner.open_visits:
             self.planner.abandon(visit, now)
             self.crawler.stats.inc_value("freshness/visits/abandoned")
-
-    def _prune(self) -> None:
-        if self.config.visit_log_seconds:
-            before = self.clock.now() - self.config.visit_log_seconds
-            self.journal.prune(before).addErrback(self.saving.failed)
