@@ -546,19 +546,18 @@ def test_switched_off_it_is_plain_scrapy(site: Site, tmp_path: Path) -> None:
 
 
 def test_components_can_be_listed_by_hand(site: Site, tmp_path: Path) -> None:
-    site.pages |= {"/": changing("/a"), "/a": html()}
+    site.pages |= {"/robots.txt": "User-agent: *\nDisallow: /no", "/": changing("/a", "/no"), "/a": html()}
+    by_hand = {"ADDONS": {}, "ROBOTSTXT_OBEY": True, **COMPONENTS}
 
-    enough = site.seen({"/": 4, "/a": 4})
-    done = crawl(tmp_path / "all", site.url(), settings={"ADDONS": {}, **COMPONENTS}, until=enough)
-    off = start_crawl(
-        tmp_path / "off", site.url(), settings={"ADDONS": {}, **COMPONENTS, "FRESHNESS_ENABLED": False}
-    ).wait()
+    done = crawl(tmp_path / "all", site.url(), settings=by_hand, until=site.seen({"/": 4, "/a": 4}))
+    off = start_crawl(tmp_path / "off", site.url(), settings={**by_hand, "FRESHNESS_ENABLED": False}).wait()
 
     assert done.stat("freshness/visits/changed") > 1
     assert done.stat("freshness/visits/unchanged") > 1
     assert off.stat("finish_reason") == "finished"
     assert off.stat("item_scraped_count") == 2
     assert not (tmp_path / "off" / "freshness.db").exists()
+    assert site.asked("/no") == [], "robots.txt holds whether the add-on is on or off"
 
 
 @pytest.mark.parametrize("component", ["SCHEDULER", "DOWNLOADER_MIDDLEWARES"])
