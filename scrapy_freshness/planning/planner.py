@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from scrapy_freshness.estimation.history import ends_unchanged
-from scrapy_freshness.model import PageColumns, PageRecord, PageStatus, VisitRecord
+from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, VisitRecord
 from scrapy_freshness.planning.assessment import Assessment, Visiting, assessment_of
 from scrapy_freshness.planning.books import Books
 from scrapy_freshness.planning.frontier import Frontier
@@ -100,7 +100,7 @@ class Planner:
             self._stock,
             self._open,
             settle=self.settle,
-            usual_importance=policy.usual_importance,
+            of_kind=self._of_kind,
         )
         self._next_page_id = 1
         self._expected_pages = 1
@@ -355,6 +355,16 @@ class Planner:
         record.beliefs = prior  # what a page was found with is known again after a restart
         self.known.add(record.fingerprint, row)
         return row, record
+
+    def _of_kind(self, record: PageRecord, kind: PageKind) -> PageRecord:
+        """The record of a page fetched for something else; what depends on that is as of a new page."""
+        before, after = (
+            self._learner.prior(replace(record, kind=each, beliefs={})) for each in (record.kind, kind)
+        )
+        expected = {name: value for name, value in after.items() if value != before.get(name)}
+        expected.pop("change_rate", None)
+        importance = (record.importance or 1.0) * self.policy.usual_importance(kind)
+        return replace(record, kind=kind, importance=importance, beliefs=record.beliefs | expected)
 
     def _close(self, row: int, record: PageRecord, report: Report) -> None:
         self.news.listen(row)

@@ -20,7 +20,7 @@ class WishedPages:
     ----------
     open_visits : row -> visit, of those that are under way
     settle : sends pages that were visited lately back to the frontier
-    usual_importance : of a page of a kind
+    of_kind : the record of a page that is fetched for something else from now on
     """
 
     def __init__(
@@ -31,14 +31,14 @@ class WishedPages:
         open_visits: Mapping[int, Visit],
         *,
         settle: Callable[[float], bool],
-        usual_importance: Callable[[PageKind], float],
+        of_kind: Callable[[PageRecord, PageKind], PageRecord],
     ) -> None:
         self._table = table
         self._frontier = frontier
         self._stock = stock
         self._open = open_visits
         self._settle = settle
-        self._usual_importance = usual_importance
+        self._of_kind = of_kind
         #: Row -> request that replaces the stored one, and what the page is fetched for, if that is said.
         self._renewed: dict[int, tuple[str | None, PageKind | None]] = {}
         self._once_more: set[int] = set()  #: rows to visit again when their visits have ended
@@ -102,16 +102,13 @@ class WishedPages:
         if row not in self._renewed:
             return record
         request, kind = self._renewed.pop(row)
-        renewed = self._of_kind(renewed_record(record, request), kind)
-        self._take_over(row, renewed, now)
+        renewed = self._taken_over(row, renewed_record(record, request), kind, now)
         return record if renewed == record else renewed
 
     def describe(self, visit: Visit, request: str | None, kind: PageKind | None) -> None:
         """A visit that begins is made with this request, and for this, if that is said."""
-        record = self._of_kind(replace(visit.record, request=request), kind)
-        if record != visit.record:
-            visit.record = record
-            self._take_over(visit.row, record, visit.opened_at)
+        record = replace(visit.record, request=request)
+        visit.record = self._taken_over(visit.row, record, kind, visit.opened_at)
 
     def end(self, row: int, now: float) -> None:
         """The visit of a page has ended; perhaps it was asked for again meanwhile."""
@@ -119,14 +116,12 @@ class WishedPages:
             self._once_more.discard(row)
             self.visit_next(row, now)
 
-    def _of_kind(self, record: PageRecord, kind: PageKind | None) -> PageRecord:
-        """The record of a page which is fetched for something else from now on."""
-        if kind is None or kind is record.kind:
-            return record
-        importance = (record.importance or 1.0) * self._usual_importance(kind)
-        return replace(record, kind=kind, importance=importance)
-
-    def _take_over(self, row: int, record: PageRecord, now: float) -> None:
+    def _taken_over(self, row: int, record: PageRecord, kind: PageKind | None, now: float) -> PageRecord:
+        """Plan with a record from now on; returns that of the kind which is said, if any is."""
+        if kind is not None and kind is not record.kind:
+            record = self._of_kind(record, kind)
+            self._table.believe(row, record.beliefs)
         self._table.status[row] = record.status
         self._table.set_kind(row, record.kind, now)
         self._table.importance[row] = record.importance
+        return record
