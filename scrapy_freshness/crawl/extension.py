@@ -36,6 +36,8 @@ from scrapy_freshness.crawl.saving import Saving
 from scrapy_freshness.crawl.searchers import Searchers
 from scrapy_freshness.crawl.slots import DownloadSlots
 from scrapy_freshness.crawl.threads import in_thread
+from scrapy_freshness.crawl.tracking import Tracker
+from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import PageVisit, Visits, visit_of
 from scrapy_freshness.crawl.vitals import Vitals
 from scrapy_freshness.crawl.wishes import Wishes
@@ -69,15 +71,20 @@ class Freshness:
         slots = DownloadSlots(crawler)
         self.errands = Errands(self.planner.finish, self.fingerprint)
         self.visits = Visits(crawler, self.planner, clock, self.errands, self.searchers.measure)
+        assert crawler.spider is not None  # Scrapy makes it before the extensions
+        self.tracker = Tracker(config, crawler.spider)
+        unasked = UnaskedRequests(config, crawler.spider)
         self.listening = Listening(
             crawler,
             config,
             self.planner,
             self.visits,
+            unasked,
             fingerprint=self.fingerprint,
             discover=lambda page: self.discover(page, clock.now()),
             in_background=self.in_background,
             read_seen=lambda page_id: self.saving.read_seen(page_id),
+            wake=lambda: self.wake(),
         )
         self.hubs = new_hubs(
             crawler,
@@ -86,6 +93,7 @@ class Freshness:
             self.planner,
             self.visits,
             self.listening,
+            unasked,
             fingerprint=self.fingerprint,
             discover=lambda page: self.discover(page, clock.now()),
             cached=self.journal.cached,

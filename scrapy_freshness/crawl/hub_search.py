@@ -56,6 +56,7 @@ class HubSearch:
         stats: StatsCollector,
         known: KnownHubs,
         rules: HubRules,
+        unasked: UnaskedRequests,
         *,
         fingerprint: Callable[[Request], int],
         discover: Callable[[PageRecord], PageRecord],
@@ -77,7 +78,7 @@ class HubSearch:
         self._discover_unasked = discover_unasked
         self._cached = cached
         self._dates_of = dates_of
-        self.unasked: UnaskedRequests | None = None  #: set when the spider is there
+        self._unasked = unasked
         self._looking: dict[int, str] = {}  #: id of a page that is looked at once -> its main page
         self._looks: Counter[str] = Counter()  #: lately, of a host: pages fetched to see how old they are
         self._looks_since = 0.0
@@ -258,7 +259,7 @@ class HubSearch:
 
     def _add_new(self, hub: HubRecord) -> None:
         """Add a page as a hub; without a callback, if the spider would not take it."""
-        request = self.unasked.request_for(hub.url) if self.unasked else None
+        request = self._unasked.request_for(hub.url)
         record: PageRecord | None = None
         if request is not None:
             if self._planner.known.row_of(self._fingerprint(request)) is not None:
@@ -276,10 +277,10 @@ class HubSearch:
         self._known.put(hub)
 
     def _may_poll(self, url: str, *, is_root: bool = False) -> bool:
-        if self.unasked is None or any(pattern.search(url) for pattern in self._deny):
+        if any(pattern.search(url) for pattern in self._deny):
             return False
         try:
-            return self.unasked.may_poll(url, is_root=is_root)
+            return self._unasked.may_poll(url, is_root=is_root)
         except ValueError:
             return False
 

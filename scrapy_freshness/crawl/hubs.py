@@ -26,7 +26,6 @@ from scrapy_freshness.crawl.journal import Journal, Loaded
 from scrapy_freshness.crawl.known_hubs import KnownHubs
 from scrapy_freshness.crawl.new_links import NewLinks
 from scrapy_freshness.crawl.seen_on_hosts import SeenOnHosts
-from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import PageVisit, Visits
 from scrapy_freshness.model import UNSEEN, HubRecord, HubState, PageKind, PageRecord
 from scrapy_freshness.planning.planner import Planner
@@ -98,10 +97,9 @@ class Hubs:
             unseen = [hub.page_id for hub in loaded.hubs if hub.is_unseen]
             loaded.pages.not_before[np.isin(loaded.pages.page_id, unseen)] = np.inf
 
-    def open(self, unasked: UnaskedRequests) -> None:
-        """The spider is there, and pages are known: begin to look for hubs, if they are wanted."""
+    def open(self) -> None:
+        """Pages are known: begin to look for hubs, if they are wanted."""
         if self.is_on:
-            self.search.unasked = self._new_links.unasked = unasked
             self.search.add_hosts(self._clock.now())
             seconds = min(max(self._refresh_seconds / 10, _SHORTEST_LOOK_SECONDS), _LONGEST_LOOK_SECONDS)
             self._looking.start(seconds, now=False)

@@ -43,6 +43,7 @@ class Listening:
     discover : adds a page to those that are known; returns its record with its page id
     in_background : runs what takes long in a thread
     read_seen : what a source said at its last poll, from the database
+    wake : called when there is something new to be visited
     """
 
     def __init__(
@@ -51,18 +52,19 @@ class Listening:
         config: Config,
         planner: Planner,
         visits: Visits,
+        unasked: UnaskedRequests,
         *,
         fingerprint: Callable[[Request], int],
         discover: Callable[[PageRecord], PageRecord],
         in_background: "Callable[[Callable[[], Polled]], Deferred[Polled]]",
         read_seen: "Callable[[int], Deferred[bytes]]",
+        wake: Callable[[], None],
     ) -> None:
         self._crawler = crawler
         self._config = config
         self._planner = planner
         self._fingerprint = fingerprint
         self._discover = discover
-        self._wake: Callable[[], None] = lambda: None
         self._read_seen = read_seen
         self._sources = KnownSources()
         self.finder = SourceFinder(
@@ -76,9 +78,10 @@ class Listening:
         self.announcements = Announcements(
             planner,
             crawler.stats,
+            unasked,
             fingerprint=fingerprint,
             discover=self._discover_announced,
-            wake=lambda: self._wake(),
+            wake=wake,
         )
         self.polls = Polls(
             crawler,
@@ -111,10 +114,8 @@ class Listening:
         self._planner.news.restore(loaded.waiting.page_id, loaded.waiting.source, now)
         self.announcements.restore(loaded.waiting.page_id.tolist())
 
-    def open(self, unasked: UnaskedRequests, wake: Callable[[], None]) -> None:
-        """The spider is there, and pages are known; *wake* is called when there is something to visit."""
-        self._wake = wake
-        self.announcements.unasked = unasked
+    def open(self) -> None:
+        """Pages are known: add the sources that the settings name."""
         self.finder.add_pinned()
 
     def dates_of(self, host: str, urls: list[str]) -> "Deferred[Mapping[str, Dates]]":

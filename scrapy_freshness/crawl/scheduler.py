@@ -26,9 +26,8 @@ from scrapy_freshness.crawl.held import MAX_FROM_DISK, HeldRequests
 from scrapy_freshness.crawl.http import is_redirected
 from scrapy_freshness.crawl.requests import MissingCallbackError, request_from_json
 from scrapy_freshness.crawl.slots import slot_of
-from scrapy_freshness.crawl.tracking import Tracker, Tracking
+from scrapy_freshness.crawl.tracking import Tracking
 from scrapy_freshness.crawl.troubles import reason_of
-from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, UnchangedPage, visit_of, visit_under_way
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.model import UNSEEN, Outcome, PageRecord
@@ -62,6 +61,7 @@ class FreshnessScheduler(BaseScheduler):
         self._crawler = crawler
         self._stats = crawler.stats
         self._config = freshness.config
+        self._tracker = freshness.tracker
         self._chosen: deque[Request] = deque()  #: have a place in the budget; next to go
         self._held = HeldRequests(
             freshness.fetches.slots,
@@ -91,7 +91,6 @@ class FreshnessScheduler(BaseScheduler):
 
     def open(self, spider: Spider) -> "Deferred[None] | None":
         self._spider = spider
-        self._tracker = Tracker(self._config, spider)
         self._asked = AskedPages(self._freshness, spider, self._leave_to_plain)
         opened = self._freshness.open()
         opened.addCallback(self._opened)
@@ -154,9 +153,8 @@ class FreshnessScheduler(BaseScheduler):
         self._freshness.wake = self._wake_soon
         self._freshness.vitals.held = lambda: len(self._held)
         self._freshness.visits.under_way = self._visits_under_way
-        unasked = UnaskedRequests(self._config, self._spider)
-        self._freshness.listening.open(unasked, self._wake_soon)
-        self._freshness.hubs.open(unasked)
+        self._freshness.listening.open()
+        self._freshness.hubs.open()
         return self._plain.open(self._spider)
 
     def _choose(self) -> Request | None:
