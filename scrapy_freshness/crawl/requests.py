@@ -104,6 +104,10 @@ def described_anew(known: str | None, said: str | None) -> str | None:
     return json.dumps(after, separators=(",", ":"), ensure_ascii=False) if after else None
 
 
+def _is_start(described: dict[str, Any]) -> bool:
+    return bool(described.get("dont_filter") or described.get("meta", {}).get("is_start_request"))
+
+
 def is_of_start(request: Request) -> bool:
     """Whether a tracked request is one that a crawl begins with, or as good as one."""
     return request.dont_filter or bool(request.meta.get("is_start_request"))
@@ -118,10 +122,6 @@ def request_from_json(url: str, text: str | None, spider: Spider) -> Request:
         raise MissingCallbackError(str(error)) from None
     except (ImportError, AttributeError, NameError, TypeError) as error:
         raise MissingCallbackError(f"request class {kept.get('_class')!r}: {error}") from None
-
-
-def _is_start(described: dict[str, Any]) -> bool:
-    return bool(described.get("dont_filter") or described.get("meta", {}).get("is_start_request"))
 
 
 def _is_kept(key: object, meta_keys: tuple[str, ...]) -> bool:
