@@ -23,8 +23,8 @@ _COMPONENTS = {
     "EXTENSIONS": ("scrapy_freshness.crawl.extension.Freshness", 0),
     # Answers reach it decompressed and with redirects followed, before anything is retried.
     "DOWNLOADER_MIDDLEWARES": ("scrapy_freshness.crawl.downloader.FreshnessDownloaderMiddleware", 555),
-    # Next to the engine: sees what really leaves the spider.
-    "SPIDER_MIDDLEWARES": ("scrapy_freshness.crawl.output.FreshnessSpiderMiddleware", 10),
+    # Next to the engine, before all that count from 0: sees what really leaves the spider.
+    "SPIDER_MIDDLEWARES": ("scrapy_freshness.crawl.output.FreshnessSpiderMiddleware", -100),
     "ITEM_PIPELINES": ("scrapy_freshness.crawl.pipeline.FreshnessPipeline", 10),
 }
 

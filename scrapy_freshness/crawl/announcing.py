@@ -56,6 +56,7 @@ class Announcements:
         self,
         planner: Planner,
         stats: StatsCollector,
+        unasked: UnaskedRequests,
         *,
         fingerprint: Callable[[Request], int],
         discover: Callable[[Request, int | None], PageRecord | None],
@@ -66,7 +67,7 @@ class Announcements:
         self._fingerprint = fingerprint
         self._discover = discover
         self._wake = wake
-        self.unasked: UnaskedRequests | None = None  #: set when the spider is there
+        self._unasked = unasked
         self._log: list[SignalRecord] = []
         self._shown: list[tuple[int, float]] = []
         self._waiting: set[int] = set()  #: ids of pages with signals that no visit has answered
@@ -211,7 +212,7 @@ class Announcements:
         None if the spider would not take it.
         """
         try:
-            request = self.unasked.request_for_new(url) if self.unasked else None
+            request = self._unasked.request_for_new(url)
         except ValueError:
             return None, False
         if request is None:

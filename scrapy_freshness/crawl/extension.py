@@ -36,6 +36,8 @@ from scrapy_freshness.crawl.saving import Saving
 from scrapy_freshness.crawl.searchers import Searchers
 from scrapy_freshness.crawl.slots import DownloadSlots
 from scrapy_freshness.crawl.threads import in_thread
+from scrapy_freshness.crawl.tracking import Tracker
+from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import PageVisit, Visits, visit_of
 from scrapy_freshness.crawl.vitals import Vitals
 from scrapy_freshness.crawl.wishes import Wishes
@@ -63,21 +65,26 @@ class Freshness:
         self._upkeep = Upkeep.of(config)
         self.journal = Journal(config.database_url, crawler.spidercls.name, config.cache_pages)
         self.searchers = Searchers(
-            crawler, clock, self.journal, scoring_of(config), in_background=self.in_background
+            crawler, clock, self.journal, scoring_of(config), in_background=self.at_leisure
         )
         self.planner = new_planner(config, self._upkeep, self.searchers.settle)
         slots = DownloadSlots(crawler)
         self.errands = Errands(self.planner.finish, self.fingerprint)
         self.visits = Visits(crawler, self.planner, clock, self.errands, self.searchers.measure)
+        assert crawler.spider is not None  # Scrapy makes it before the extensions
+        self.tracker = Tracker(config, crawler.spider)
+        unasked = UnaskedRequests(config, crawler.spider)
         self.listening = Listening(
             crawler,
             config,
             self.planner,
             self.visits,
+            unasked,
             fingerprint=self.fingerprint,
             discover=lambda page: self.discover(page, clock.now()),
             in_background=self.in_background,
             read_seen=lambda page_id: self.saving.read_seen(page_id),
+            wake=lambda: self.wake(),
         )
         self.hubs = new_hubs(
             crawler,
@@ -86,6 +93,7 @@ class Freshness:
             self.planner,
             self.visits,
             self.listening,
+            unasked,
             fingerprint=self.fingerprint,
             discover=lambda page: self.discover(page, clock.now()),
             cached=self.journal.cached,
@@ -138,8 +146,9 @@ class Freshness:
             slots,
             budget_per_second=config.budget_per_second,
         )
-        # One thread: Python runs one at a time, and the crawl is to have its share.
+        # A thread for each: Python runs one at a time, and the crawl is to have its share.
         self._background = ThreadPoolExecutor(1, thread_name_prefix="freshness-background")
+        self._leisure = ThreadPoolExecutor(1, thread_name_prefix="freshness-leisure")
         self._assessing = Assessing(
             self.planner,
             self.journal,
@@ -147,15 +156,15 @@ class Freshness:
             started_at=self.started_at,
             budget_per_second=config.budget_per_second,
             delay_seconds=slots.delay_seconds,
-            in_background=self.in_background,
+            in_background=self.at_leisure,
         )
-        self.lessons = Lessons(config, crawler.spidercls.name, self.planner, self.in_background)
+        self.lessons = Lessons(config, crawler.spidercls.name, self.planner, self.at_leisure)
         self._repricing = Repricing(
             self.planner,
             clock,
             crawler.stats,
             longest_seconds=config.reprice_seconds,
-            in_background=self.in_background,
+            in_background=self.at_leisure,
         )
         #: Writes what was learned since the last flush, and looks for wishes.
         self._flushing = guarded_loop(
@@ -170,7 +179,7 @@ class Freshness:
             self.searchers.look_for_queries,
             lambda: self.lessons.ask(clock.now()),
             lambda: self.visits.fail_lost(clock.now()),
-            self._prune,
+            lambda: self.saving.prune(clock.now()),
         )
         #: Id of an item or request on its way from the callback -> its visit; weak, as others may drop it.
         self.owners: WeakValueDictionary[int, PageVisit] = WeakValueDictionary()
@@ -239,11 +248,19 @@ class Freshness:
         guarded(self.crawler.stats, lambda: self._abandon_visits(now))
         closed = self.saving.close(unheard, now)
         self._background.shutdown(wait=False)
+        self._leisure.shutdown(wait=False)
         return closed
 
     def in_background(self, work: Callable[[], T]) -> "Deferred[T]":
-        """Run what would take long in a thread; the Deferred fires on the reactor's thread."""
+        """Run in a thread what takes part of a second, as an answer waits for it.
+
+        The Deferred fires on the reactor's thread.
+        """
         return in_thread(self._background, work)
+
+    def at_leisure(self, work: Callable[[], T]) -> "Deferred[T]":
+        """Run in another thread what may take minutes, or wait for the database: no answer waits for it."""
+        return in_thread(self._leisure, work)
 
     def item_done(self, item: object, response: Response | None, spider: Spider) -> None:
         """An item has left the pipelines."""
@@ -369,8 +386,3 @@ class Freshness:
         for visit in self.planner.open_visits:
             self.planner.abandon(visit, now)
             self.crawler.stats.inc_value("freshness/visits/abandoned")
-
-    def _prune(self) -> None:
-        if self.config.visit_log_seconds:
-            before = self.clock.now() - self.config.visit_log_seconds
-            self.journal.prune(before).addErrback(self.saving.failed)

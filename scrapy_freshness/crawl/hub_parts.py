@@ -14,6 +14,7 @@ from scrapy_freshness.crawl.known_hubs import KnownHubs
 from scrapy_freshness.crawl.listening import Listening
 from scrapy_freshness.crawl.new_links import NewLinks
 from scrapy_freshness.crawl.seen_on_hosts import SeenOnHosts
+from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import Visits
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.model import PageRecord
@@ -30,6 +31,7 @@ def new_hubs(
     planner: Planner,
     visits: Visits,
     listening: Listening,
+    unasked: UnaskedRequests,
     *,
     fingerprint: Callable[[Request], int],
     discover: Callable[[PageRecord], PageRecord],
@@ -46,6 +48,7 @@ def new_hubs(
         crawler.stats,
         known,
         rules,
+        unasked,
         fingerprint=fingerprint,
         discover=discover,
         discover_unasked=listening.discover_unasked,
@@ -55,6 +58,7 @@ def new_hubs(
     new_links = NewLinks(
         planner,
         crawler.stats,
+        unasked,
         fingerprint=fingerprint,
         discover=listening.discover_unasked,
         wake=wake,

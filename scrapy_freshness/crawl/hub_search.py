@@ -18,7 +18,6 @@ from scrapy_freshness.crawl.announcing import next_turn
 from scrapy_freshness.crawl.known_hubs import KnownHubs
 from scrapy_freshness.crawl.rows import row_of_url
 from scrapy_freshness.crawl.slots import slot_of
-from scrapy_freshness.crawl.tracking import SOURCE
 from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.model import UNSEEN, HubRecord, PageKind, PageRecord
 from scrapy_freshness.planning.planner import Planner
@@ -58,10 +57,11 @@ class HubSearch:
         stats: StatsCollector,
         known: KnownHubs,
         rules: HubRules,
+        unasked: UnaskedRequests,
         *,
         fingerprint: Callable[[Request], int],
         discover: Callable[[PageRecord], PageRecord],
-        discover_unasked: Callable[[Request, Mapping[str, float]], PageRecord | None],
+        discover_unasked: Callable[..., PageRecord | None],
         cached: Callable[[list[int]], list[PageRecord]],
         dates_of: "Callable[[str, list[str]], Deferred[Dates]]",
     ) -> None:
@@ -79,7 +79,7 @@ class HubSearch:
         self._discover_unasked = discover_unasked
         self._cached = cached
         self._dates_of = dates_of
-        self.unasked: UnaskedRequests | None = None  #: set when the spider is there
+        self._unasked = unasked
         self._looking: dict[int, str] = {}  #: id of a page that is looked at once -> its main page
         self._looks: Counter[str] = Counter()  #: lately, of a host: pages fetched to see how old they are
         self._looks_since = 0.0
@@ -263,13 +263,12 @@ class HubSearch:
 
     def _add_new(self, hub: HubRecord) -> None:
         """Add a page as a hub; without a callback, if the spider would not take it."""
-        request = self.unasked.request_for(hub.url) if self.unasked else None
+        request = self._unasked.request_for(hub.url)
         record: PageRecord | None = None
         if request is not None:
             if self._planner.known.row_of(self._fingerprint(request)) is not None:
                 return
-            request.meta["freshness"] = SOURCE
-            record = self._discover_unasked(request, {})
+            record = self._discover_unasked(request, {}, kind=PageKind.SOURCE)
         if record is None:
             hub.is_unseen = True
             importance = self._planner.policy.usual_importance(PageKind.SOURCE)
@@ -282,10 +281,10 @@ class HubSearch:
         self._known.put(hub)
 
     def _may_poll(self, url: str, *, is_root: bool = False) -> bool:
-        if self.unasked is None or any(pattern.search(url) for pattern in self._deny):
+        if any(pattern.search(url) for pattern in self._deny):
             return False
         try:
-            return self.unasked.may_poll(url, is_root=is_root)
+            return self._unasked.may_poll(url, is_root=is_root)
         except ValueError:
             return False
 

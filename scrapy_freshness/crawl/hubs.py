@@ -26,7 +26,6 @@ from scrapy_freshness.crawl.journal import Journal, Loaded
 from scrapy_freshness.crawl.known_hubs import KnownHubs
 from scrapy_freshness.crawl.new_links import NewLinks
 from scrapy_freshness.crawl.seen_on_hosts import SeenOnHosts
-from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import PageVisit, Visits
 from scrapy_freshness.model import UNSEEN, HubRecord, HubState, PageKind, PageRecord
 from scrapy_freshness.planning.planner import Planner
@@ -97,10 +96,9 @@ class Hubs:
             unseen = [hub.page_id for hub in loaded.hubs if hub.is_unseen]
             loaded.pages.not_before[np.isin(loaded.pages.page_id, unseen)] = np.inf
 
-    def open(self, unasked: UnaskedRequests) -> None:
-        """The spider is there, and pages are known: begin to look for hubs, if they are wanted."""
+    def open(self) -> None:
+        """Pages are known: begin to look for hubs, if they are wanted."""
         if self.is_on:
-            self.search.unasked = self._new_links.unasked = unasked
             self.search.add_hosts(self._clock.now())
             often = self._rules.refresh_seconds / 10
             seconds = min(max(often, _SHORTEST_LOOK_SECONDS), _LONGEST_LOOK_SECONDS)
@@ -116,6 +114,11 @@ class Hubs:
         """Whether a page is a hub that the spider does not see."""
         hub = self._known.get(page_id)
         return hub is not None and hub.is_unseen
+
+    def is_root(self, page_id: int) -> bool:
+        """Whether a page is polled as the main page of its host."""
+        hub = self._known.get(page_id) if self.is_on else None
+        return hub is not None and hub.is_root
 
     def show(self, page_id: int) -> None:
         """The spider asks for a hub that it has not seen so far."""

@@ -252,8 +252,7 @@ class Journal:
             self._thread.shutdown(wait=False)
             return result
 
-        done.addBoth(ended)
-        return done
+        return done.addErrback(self._keep_batch, batch).addBoth(ended)
 
     def _take(self) -> Batch:
         batch, self._unsaved = self._unsaved, Batch()

@@ -43,6 +43,7 @@ class Listening:
     discover : adds a page to those that are known; returns its record with its page id
     in_background : runs what takes long in a thread
     read_seen : what a source said at its last poll, from the database
+    wake : called when there is something new to be visited
     """
 
     def __init__(
@@ -51,18 +52,19 @@ class Listening:
         config: Config,
         planner: Planner,
         visits: Visits,
+        unasked: UnaskedRequests,
         *,
         fingerprint: Callable[[Request], int],
         discover: Callable[[PageRecord], PageRecord],
         in_background: "Callable[[Callable[[], Polled]], Deferred[Polled]]",
         read_seen: "Callable[[int], Deferred[bytes]]",
+        wake: Callable[[], None],
     ) -> None:
         self._crawler = crawler
         self._config = config
         self._planner = planner
         self._fingerprint = fingerprint
         self._discover = discover
-        self._wake: Callable[[], None] = lambda: None
         self._read_seen = read_seen
         self._sources = KnownSources()
         self.finder = SourceFinder(
@@ -76,9 +78,10 @@ class Listening:
         self.announcements = Announcements(
             planner,
             crawler.stats,
+            unasked,
             fingerprint=fingerprint,
             discover=self._discover_announced,
-            wake=lambda: self._wake(),
+            wake=wake,
         )
         self.polls = Polls(
             crawler,
@@ -111,10 +114,8 @@ class Listening:
         self._planner.news.restore(loaded.waiting.page_id, loaded.waiting.source, now)
         self.announcements.restore(loaded.waiting.page_id.tolist())
 
-    def open(self, unasked: UnaskedRequests, wake: Callable[[], None]) -> None:
-        """The spider is there, and pages are known; *wake* is called when there is something to visit."""
-        self._wake = wake
-        self.announcements.unasked = unasked
+    def open(self) -> None:
+        """Pages are known: add the sources that the settings name."""
         self.finder.add_pinned()
 
     def dates_of(self, host: str, urls: list[str]) -> "Deferred[Mapping[str, Dates]]":
@@ -156,6 +157,8 @@ class Listening:
         request: Request,
         beliefs: Mapping[str, float] = MappingProxyType({}),
         found_on: int | None = None,
+        *,
+        kind: PageKind | None = None,
     ) -> PageRecord | None:
         """Add a page that somebody else than the spider has named; None if it cannot be kept.
 
@@ -163,9 +166,10 @@ class Listening:
         ----------
         beliefs : what is believed of it because of who has named it
         found_on : page id of the source that has shown it first
+        kind : what it is fetched for; None: what the request says
         """
         assert self._crawler.spider is not None
-        kind = PageKind.UNASKED
+        said = PageKind.UNASKED
         described: str | None = UNSEEN
         if request.callback is not NO_CALLBACK:
             try:
@@ -173,7 +177,7 @@ class Listening:
             except NotPersistableError:
                 self._crawler.stats.inc_value("freshness/not_persistable")
                 return None
-            kind = kind_of(request)
+            said = kind_of(request)
         self._crawler.stats.inc_value("freshness/discovered")
         page = PageRecord(
             page_id=0,
@@ -181,7 +185,7 @@ class Listening:
             url=request.url,
             host=slot_of(request),
             request=described,
-            kind=kind,
+            kind=said if kind is None else kind,
             priority=request.priority,
             beliefs=dict(beliefs),
             found_on=found_on,

@@ -29,6 +29,7 @@ class NewLinks:
         self,
         planner: Planner,
         stats: StatsCollector,
+        unasked: UnaskedRequests,
         *,
         fingerprint: Callable[[Request], int],
         discover: Callable[[Request, Mapping[str, float], int | None], PageRecord | None],
@@ -39,16 +40,16 @@ class NewLinks:
         self._fingerprint = fingerprint
         self._discover = discover
         self._wake = wake
-        self.unasked: UnaskedRequests | None = None  #: set when the spider is there
+        self._unasked = unasked
 
     def take(self, link: Shown, hub: PageRecord, host: str) -> int | None:
         """Take a link of a hub: 1 if it is a new page, 0 if the page was known, None if nobody wants it."""
-        if self.unasked is None or not (self.unasked.has_domains or site_of(link.host) == site_of(host)):
+        if not (self._unasked.has_domains or site_of(link.host) == site_of(host)):
             return None
         if row_of_url(link.url, self._planner, self._fingerprint) is not None:
             return 0
         try:
-            request = self.unasked.request_for_new(link.url)
+            request = self._unasked.request_for_new(link.url)
         except ValueError:
             return None
         if request is None:

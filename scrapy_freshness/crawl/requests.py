@@ -30,14 +30,22 @@ JOURNEY = frozenset(
         "retry_times",
     }
 )
-_TRANSIENT = JOURNEY | {"freshness", "is_start_request"}
+#: Keys of request.meta that tell what the spider means by a request, whatever FRESHNESS_META_KEYS says.
+_MARKS = ("freshness", "is_start_request")
 _KEPT = ("callback", "errback", "dont_filter", "headers", "cookies", "encoding", "cb_kwargs", "flags", "meta")
 _DEFAULTS: dict[str, Any] = {"encoding": "utf-8"}
 _PORTS = {"http": 80, "https": 443}
 
 
 class NotPersistableError(Exception):
-    """A request that can be made now but not again after a restart; the text says why."""
+    """A request that can be made now but not again after a restart; the text says why.
+
+    *reason* is the same for all requests that have the same fault.
+    """
+
+    def __init__(self, reason: str, detail: object = None) -> None:
+        super().__init__(reason if detail is None else f"{reason} ({detail})")
+        self.reason = reason
 
 
 class MissingCallbackError(Exception):
@@ -49,7 +57,11 @@ def request_to_json(request: Request, spider: Spider, meta_keys: tuple[str, ...]
     try:
         described = request.to_dict(spider=spider)
     except ValueError as error:
-        raise NotPersistableError(str(error)) from None
+        reason = (
+            "callback and errback have to be methods of the spider;"
+            " use cb_kwargs instead of functools.partial or lambda"
+        )
+        raise NotPersistableError(reason, error) from None
     kept = {
         key: described[key] for key in _KEPT if described.get(key) and described[key] != _DEFAULTS.get(key)
     }
@@ -66,12 +78,42 @@ def request_to_json(request: Request, spider: Spider, meta_keys: tuple[str, ...]
     try:
         text = json.dumps(kept, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise NotPersistableError(f"not JSON: {error}") from None
+        raise NotPersistableError("cb_kwargs, meta, cookies or attributes are no JSON", error) from None
     if json.loads(text) != kept:
         raise NotPersistableError(
             "cb_kwargs, meta or attributes do not read back from JSON as they were (tuples, number keys)"
         )
     return text
+
+
+def described_anew(known: str | None, said: str | None) -> str | None:
+    """Return what is kept of a known page which a callback has asked for again: what was said last.
+
+    Some of it stays. Where a start request or another callback than the page's asks, too, *known* does, as
+    pages link to each other in many ways. How deep a page was found stays, and a mark that is not repeated.
+    """
+    before: dict[str, Any] = json.loads(known) if known else {}
+    after: dict[str, Any] = json.loads(said) if said else {}
+    is_other = (before.get("callback") or "parse") != (after.get("callback") or "parse")
+    if is_other or (_is_start(before) and not _is_start(after)):
+        return known
+    found, meta = before.get("meta", {}), after.pop("meta", {})
+    meta.pop("depth", None)
+    meta |= {key: found[key] for key in ("depth", "freshness") if key in found and key not in meta}
+    if meta:
+        after["meta"] = meta
+    if after == before:
+        return known
+    return json.dumps(after, separators=(",", ":"), ensure_ascii=False) if after else None
+
+
+def _is_start(described: dict[str, Any]) -> bool:
+    return bool(described.get("dont_filter") or described.get("meta", {}).get("is_start_request"))
+
+
+def is_of_start(request: Request) -> bool:
+    """Whether a tracked request is one that a crawl begins with, or as good as one."""
+    return request.dont_filter or bool(request.meta.get("is_start_request"))
 
 
 def request_from_json(url: str, text: str | None, spider: Spider) -> Request:
@@ -112,9 +154,9 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 def _is_kept(key: object, meta_keys: tuple[str, ...]) -> bool:
-    if not isinstance(key, str) or key in _TRANSIENT:
+    if not isinstance(key, str) or key in JOURNEY:
         return False
-    return "*" in meta_keys or key in meta_keys or key == "depth"
+    return "*" in meta_keys or key in meta_keys or key == "depth" or key in _MARKS
 
 
 def _as_text(headers: dict[bytes, list[bytes]]) -> dict[str, list[str]]:

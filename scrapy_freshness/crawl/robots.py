@@ -4,7 +4,7 @@ Scrapy reads that of each server once; one that could not be read then forbids n
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -13,8 +13,8 @@ from scrapy.http import Response
 from scrapy.robotstxt import RobotParser
 from scrapy.utils.httpobj import urlparse_cached
 
-from scrapy_freshness.clock import SystemClock
-from scrapy_freshness.config import Config
+from scrapy_freshness.clock import Clock
+from scrapy_freshness.crawl.extension import Freshness
 
 #: Servers whose rules are remembered.
 _MOST_SERVERS = 10_000
@@ -31,13 +31,19 @@ class _Rules:
 class FreshRobotsTxtMiddleware(RobotsTxtMiddleware):
     """Scrapy's own, but rules are read again when they are old, and hold until they could be."""
 
-    def __init__(self, crawler: Crawler) -> None:
+    def __init__(self, crawler: Crawler, clock: Clock, *, max_age_seconds: float) -> None:
         super().__init__(crawler)
-        config = Config.from_settings(crawler.settings)
-        self._max_age = config.robots_max_age_seconds
-        self._clock = SystemClock()
+        self._clock = clock
+        self._max_age = max_age_seconds
         self._rules: dict[str, _Rules] = {}  #: by server, read longest ago first
         self._unreadable: set[str] = set()  #: servers that have just answered with an error
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        freshness = crawler.get_extension(Freshness)
+        if freshness is None:  # switched off: robots.txt holds all the same
+            return RobotsTxtMiddleware(crawler)  # type: ignore[return-value]
+        return cls(crawler, freshness.clock, max_age_seconds=freshness.config.robots_max_age_seconds)
 
     async def robot_parser(self, request: Request) -> RobotParser | None:
         """The rules of a request's server; who asks while they are fetched waits."""

@@ -64,7 +64,7 @@ class Saving:
         self.settle(now)
         done = self._journal.flush(self._state(now), now)
         if done is not None:
-            done.addErrback(self.failed)
+            done.addErrback(self._not_flushed)
 
     def close(self, after: "Deferred[Any]", now: float) -> "Deferred[None]":
         """Write everything and close the database, when something else has ended."""
@@ -75,10 +75,10 @@ class Saving:
         guarded(stats, lambda: self._journal.note_groups(self._planner.take_groups()))
         state = self._state(now) if self._is_open else None
         closed = after.addCallback(lambda _: self._show_again())
-        closed.addErrback(self.failed)
+        closed.addErrback(self._not_noted)
         closed.addCallback(lambda _: self._journal.close(state, now))
         self._is_open = False
-        closed.addErrback(self.failed)
+        closed.addErrback(self._lost)
         return closed
 
     def settle(self, now: float) -> None:
@@ -104,7 +104,12 @@ class Saving:
         self.settle(self._clock.now())
         return self._journal.read_links(host)
 
-    def failed(self, failure: Failure) -> None:
+    def prune(self, now: float) -> None:
+        """Begin to shorten the log of visits, if it is to have an end."""
+        if self._config.visit_log_seconds:
+            self._journal.prune(now - self._config.visit_log_seconds).addErrback(self._not_pruned)
+
+    def _not_flushed(self, failure: Failure) -> None:
         """Something could not be written; it is kept, and tried again at the next flush."""
         self._crawler.stats.inc_value("freshness/flush_failed")
         logger.error(
@@ -117,6 +122,28 @@ class Saving:
             self._is_open = False
             logger.error("The database has failed for %g s: closing the crawl", longest)
             deferred_from_coro(self._crawler.engine.close_spider_async(reason="freshness_database_failed"))
+
+    def _not_pruned(self, failure: Failure) -> None:
+        self._crawler.stats.inc_value("freshness/prune_failed")
+        message = failure.getErrorMessage()
+        logger.error("The log of visits could not be shortened; that is tried again: %s", message)
+
+    def _not_noted(self, failure: Failure) -> None:
+        """Pages whose records cannot be read are made known to the spider again when they change."""
+        logger.error(
+            "The spider may not be shown %d pages again, whose requests end here: %s",
+            len(self._errands.page_ids),
+            failure.getErrorMessage(),
+        )
+
+    def _lost(self, failure: Failure) -> None:
+        """The last flush has failed, and there is no other one."""
+        self._crawler.stats.inc_value("freshness/flush_failed")
+        logger.error(
+            "%d visits are lost and will be made again, as they could not be written: %s",
+            self._journal.unsaved_visits,
+            failure.getErrorMessage(),
+        )
 
     def _count(self) -> None:
         self._crawler.stats.set_value("freshness/pages", len(self._planner))
@@ -146,4 +173,4 @@ class Saving:
                 record.run_callback = True
             self._journal.note(records, [], [])
 
-        return self._journal.read(page_ids).addCallbacks(note, self.failed)
+        return self._journal.read(page_ids).addCallback(note)

@@ -26,9 +26,8 @@ from scrapy_freshness.crawl.held import MAX_FROM_DISK, HeldRequests
 from scrapy_freshness.crawl.http import is_redirected
 from scrapy_freshness.crawl.requests import MissingCallbackError, request_from_json
 from scrapy_freshness.crawl.slots import slot_of
-from scrapy_freshness.crawl.tracking import Tracker, Tracking
+from scrapy_freshness.crawl.tracking import Tracking
 from scrapy_freshness.crawl.troubles import reason_of
-from scrapy_freshness.crawl.unasked import UnaskedRequests
 from scrapy_freshness.crawl.visiting import META_KEY, PageVisit, UnchangedPage, visit_of, visit_under_way
 from scrapy_freshness.errors import ConfigError
 from scrapy_freshness.model import UNSEEN, Outcome, PageRecord
@@ -62,6 +61,7 @@ class FreshnessScheduler(BaseScheduler):
         self._crawler = crawler
         self._stats = crawler.stats
         self._config = freshness.config
+        self._tracker = freshness.tracker
         self._chosen: deque[Request] = deque()  #: have a place in the budget; next to go
         self._held = HeldRequests(
             freshness.fetches.slots,
@@ -72,6 +72,7 @@ class FreshnessScheduler(BaseScheduler):
         self._is_open = False
         self._asking: PageVisit | None = None  #: visit whose callback asks for the request about to come
         self._missing_callbacks: set[str] = set()
+        self._barriers: set[str] = set()  #: settings that keep out pages which are known
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -90,7 +91,6 @@ class FreshnessScheduler(BaseScheduler):
 
     def open(self, spider: Spider) -> "Deferred[None] | None":
         self._spider = spider
-        self._tracker = Tracker(self._config, spider)
         self._asked = AskedPages(self._freshness, spider, self._leave_to_plain)
         opened = self._freshness.open()
         opened.addCallback(self._opened)
@@ -153,9 +153,8 @@ class FreshnessScheduler(BaseScheduler):
         self._freshness.wake = self._wake_soon
         self._freshness.vitals.held = lambda: len(self._held)
         self._freshness.visits.under_way = self._visits_under_way
-        unasked = UnaskedRequests(self._config, self._spider)
-        self._freshness.listening.open(unasked, self._wake_soon)
-        self._freshness.hubs.open(unasked)
+        self._freshness.listening.open()
+        self._freshness.hubs.open()
         return self._plain.open(self._spider)
 
     def _choose(self) -> Request | None:
@@ -219,10 +218,11 @@ class FreshnessScheduler(BaseScheduler):
                 visit, Request(record.url, callback=_no_callback, meta=dict(_POLL_META))
             )
         if record.request == UNSEEN:
-            return self._opened_visit(visit, Request(record.url, callback=_no_callback))
+            return self._allowed_visit(visit, Request(record.url, callback=_no_callback))
+        self._asked.renew(visit)
         try:
             request = self._asked.originals.take(record.fingerprint) or request_from_json(
-                record.url, record.request, self._spider
+                record.url, visit.record.request, self._spider
             )
         except (MissingCallbackError, ValueError) as error:
             self._planner.suspend(visit)
@@ -233,7 +233,19 @@ class FreshnessScheduler(BaseScheduler):
                 logger.warning("%s waits until the spider yields it again: %s", record.url, error)
             self._asked.take_again(record.fingerprint)
             return None
-        return self._opened_visit(visit, request)
+        return self._allowed_visit(visit, request)
+
+    def _allowed_visit(self, visit: Visit, request: Request) -> Request | None:
+        """Open the visit of a page, unless settings keep it out that were others when it was found."""
+        setting = self._tracker.barrier(request, is_root=self._freshness.hubs.is_root(visit.record.page_id))
+        request = self._opened_visit(visit, request)
+        if setting is None:
+            return request
+        if setting not in self._barriers:
+            self._barriers.add(setting)
+            logger.info("%s and perhaps others that are known are not visited: %s", visit.url, setting)
+        self._freshness.visits.fail(request.meta[META_KEY], f"kept out by {setting}", outcome=Outcome.IGNORED)
+        return None
 
     def _opened_visit(self, visit: Visit, request: Request) -> Request:
         page = PageVisit(visit, slot_of(request), has_own_slot="download_slot" in request.meta)

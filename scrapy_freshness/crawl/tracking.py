@@ -1,14 +1,17 @@
 """Which requests are pages to keep fresh?"""
 
+import logging
 from collections.abc import Callable
 from enum import Enum
-from typing import cast
+from typing import Any, cast
 
 from scrapy import Request, Spider
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_freshness.config import Config
 from scrapy_freshness.model import PageKind
+
+logger = logging.getLogger(__name__)
 
 #: Longer URLs are fetched but not tracked: no index of a database takes them.
 MAX_URL_LENGTH = 4096
@@ -54,19 +57,40 @@ class Tracker:
         is_denied = any(pattern.search(request.url) for pattern in self._deny)
         return is_root and wish is None and not is_denied and len(request.url) <= MAX_URL_LENGTH
 
+    def barrier(self, request: Request, *, is_root: bool = False) -> str | None:
+        """The setting that keeps a known page out; None if none does, or the spider insists on the page.
+
+        FRESHNESS_ALLOW does not keep out main pages that are polled for their links.
+        """
+        setting = self._barrier(request)
+        if setting is None or (setting == "FRESHNESS_ALLOW" and is_root):
+            return None
+        try:
+            return None if self._wish(request) else setting
+        except Exception:  # no request of the spider's own: what it relies on may not have been kept
+            logger.exception("freshness_track has failed for %s", request.url)
+            return setting
+
     def _is_tracked(self, request: Request) -> bool:
         if request.method != "GET" or request.body or len(request.url) > MAX_URL_LENGTH:
             return False
         if urlparse_cached(request).scheme not in {"http", "https"}:
             return False
-        wish = request.meta.get("freshness")
-        if wish is None and self._hook is not None:
-            wish = self._hook(request)
+        wish = self._wish(request)
         if wish is not None:
             return bool(wish)
         # Scrapy sends start requests with dont_filter; elsewhere the spider means "again, now".
         if request.dont_filter and not request.meta.get("is_start_request"):
             return False
+        return self._barrier(request) is None
+
+    def _wish(self, request: Request) -> Any:
+        """What the spider says about a request: not None if it decides."""
+        wish = request.meta.get("freshness")
+        return self._hook(request) if wish is None and self._hook is not None else wish
+
+    def _barrier(self, request: Request) -> str | None:
+        """The setting that keeps a page out, None if none does."""
         if self._allow and not any(pattern.search(request.url) for pattern in self._allow):
-            return False
-        return not any(pattern.search(request.url) for pattern in self._deny)
+            return "FRESHNESS_ALLOW"
+        return "FRESHNESS_DENY" if any(pattern.search(request.url) for pattern in self._deny) else None

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from scrapy_freshness.estimation.history import ends_unchanged
-from scrapy_freshness.model import PageColumns, PageRecord, PageStatus, VisitRecord
+from scrapy_freshness.model import PageColumns, PageKind, PageRecord, PageStatus, VisitRecord
 from scrapy_freshness.planning.assessment import Assessment, Visiting, assessment_of
 from scrapy_freshness.planning.books import Books
 from scrapy_freshness.planning.frontier import Frontier
@@ -94,7 +94,14 @@ class Planner:
         )
         self.told = Told(self._table, self._frontier, learner)
         self._open: dict[int, Visit] = {}  #: row -> visit
-        self.wished = WishedPages(self._table, self._frontier, self._stock, self._open, settle=self.settle)
+        self.wished = WishedPages(
+            self._table,
+            self._frontier,
+            self._stock,
+            self._open,
+            settle=self.settle,
+            of_kind=self._of_kind,
+        )
         self._next_page_id = 1
         self._expected_pages = 1
         self._once = False
@@ -224,7 +231,7 @@ class Planner:
             page = self._stock.take(now, free_at)
         if page is None:
             return None
-        record = self.wished.begin(page.row, page.record)
+        record = self.wished.begin(page.row, page.record, now)
         if record is not page.record:
             self._books.note(record)
         if self._books.is_unfinished(record.page_id):
@@ -348,6 +355,16 @@ class Planner:
         record.beliefs = prior  # what a page was found with is known again after a restart
         self.known.add(record.fingerprint, row)
         return row, record
+
+    def _of_kind(self, record: PageRecord, kind: PageKind) -> PageRecord:
+        """The record of a page fetched for something else; what depends on that is as of a new page."""
+        before, after = (
+            self._learner.prior(replace(record, kind=each, beliefs={})) for each in (record.kind, kind)
+        )
+        expected = {name: value for name, value in after.items() if value != before.get(name)}
+        expected.pop("change_rate", None)
+        importance = (record.importance or 1.0) * self.policy.usual_importance(kind)
+        return replace(record, kind=kind, importance=importance, beliefs=record.beliefs | expected)
 
     def _close(self, row: int, record: PageRecord, report: Report) -> None:
         self.news.listen(row)

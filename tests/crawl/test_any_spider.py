@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from crawling import crawl, start_crawl
+from crawling import Crawled, crawl, start_crawl
 from site_under_test import Answer, Site, html
+
+from scrapy_freshness.model import PageKind
 
 
 def test_pages_that_a_spider_fetched_are_visited_again_and_again(site: Site, tmp_path: Path) -> None:
@@ -80,6 +82,76 @@ def test_revisits_have_callback_cb_kwargs_and_meta_after_a_restart(site: Site, t
     assert {(item["shelf"], item["colour"]) for item in second.items} == {(3, "red")}
     assert len({item["depth"] for item in second.items}) == 1
     assert {asked.headers.get("X-Asked") for asked in site.asked("/detail")} == {"politely"}
+
+
+def test_revisits_are_made_as_the_spider_has_asked_last(site: Site, tmp_path: Path) -> None:
+    spider = """
+    import scrapy
+
+    class DetailSpider(scrapy.Spider):
+        name = "detail"
+
+        def parse(self, response):
+            yield response.follow("/detail", self.parse_detail, headers={"X-Token": "old"})
+            yield response.follow("/", self.parse_detail)
+
+        def parse_detail(self, response):
+            yield {"url": response.url}
+    """
+    changed = spider.replace(
+        'headers={"X-Token": "old"}', 'headers={"X-Token": "new"}, cb_kwargs={"shelf": 3}'
+    ).replace("self, response):\n            yield {", "self, response, shelf):\n            yield {")
+    assert "response, shelf" in changed
+    site.pages |= {path: lambda headers, count: Answer(html(text=f"{count}")) for path in ("/", "/detail")}
+    crawl(tmp_path, site.url(), spider=spider, until=site.seen({"/": 2, "/detail": 2}))
+    site.log.clear()
+
+    done = crawl(tmp_path, site.url(), spider=changed, until=site.seen({"/": 3, "/detail": 5}))
+
+    tokens = [asked.headers["X-Token"] for asked in site.asked("/detail")]
+    assert tokens == sorted(tokens, reverse=True)
+    assert tokens.count("new") >= 3
+    assert len(done.items_of(site.url("/"))) == 0, "a link to the start page makes another callback's of it"
+
+
+def test_known_pages_follow_what_spider_and_settings_say_of_them_later(site: Site, tmp_path: Path) -> None:
+    spider = """
+    import scrapy
+
+    class ListSpider(scrapy.Spider):
+        name = "list"
+        meta = {}
+
+        async def start(self):
+            yield scrapy.Request(self.start_urls[0], meta=self.meta, dont_filter=True)
+
+        def parse(self, response):
+            yield response.follow("/item")
+            yield response.follow("/kept", meta={"freshness": True})
+    """
+    marked = spider.replace("meta = {}", 'meta = {"freshness": "source"}')
+    pages = ("/", "/item", "/kept")
+    site.pages |= {path: lambda headers, count: Answer(html(text=f"{count}")) for path in pages}
+    crawl(tmp_path, site.url(), spider=spider, until=site.seen({"/item": 2, "/kept": 2}))
+
+    def kinds(done: Crawled) -> dict[str, PageKind]:
+        with done.store() as store:
+            records = store.load_records(store.load_pages("list").page_id.tolist())
+        return {record.url.removeprefix(site.url("")): record.kind for record in records}
+
+    site.log.clear()
+    deny = {"FRESHNESS_DENY": ["/item", "/kept"]}
+    denied = crawl(
+        tmp_path, site.url(), spider=marked, settings=deny, until=site.seen({"/": 5, "/item": 1, "/kept": 5})
+    )
+    assert len(site.asked("/item")) == 1, "it is crawled once, as all that is not tracked"
+    assert denied.stat("freshness/visits/ignored") >= 1
+    assert "/item and perhaps others that are known are not visited: FRESHNESS_DENY" in denied.log
+    assert kinds(denied) == {"/": PageKind.SOURCE, "/item": PageKind.PAGE, "/kept": PageKind.PAGE}
+
+    site.log.clear()
+    allowed = crawl(tmp_path, site.url(), spider=spider, until=site.seen({"/": 2, "/item": 3}))
+    assert kinds(allowed)["/"] is PageKind.PAGE
 
 
 def test_the_first_visit_is_made_with_the_very_request_that_the_spider_made(

@@ -2,6 +2,7 @@
 
 import gzip
 import random
+import re
 import resource
 import socket
 import sqlite3
@@ -517,6 +518,8 @@ def test_a_crawl_whose_database_cannot_be_written_for_long_closes_itself(trouble
     assert done.stat("finish_reason") == "freshness_database_failed"
     assert "The database has failed for 3 s: closing the crawl" in done.log  # sixty flush intervals
     assert 0 < visits_kept(troubles.folder / "full") < len(troubles.site.asked("/full"))
+    (lost,) = re.findall(r"(\d+) visits are lost and will be made again", done.log)
+    assert int(lost) > 0
     assert integrity(troubles.folder / "full") == ["ok"]
     assert "Traceback" not in done.log
 

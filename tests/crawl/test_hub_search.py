@@ -59,6 +59,7 @@ class Search:
             StatsCollector(Crawler(Spider)),
             self.known,
             rules_of(config),
+            Polls(),
             fingerprint=lambda request: int.from_bytes(fingerprint(request)[:8], "big", signed=True),
             discover=self.discover,
             discover_unasked=lambda request, beliefs: None,
@@ -67,7 +68,6 @@ class Search:
                 {"sitemap": np.array([self.dates.get(url, 0.0) for url in urls])}
             ),
         )
-        self.search.unasked = Polls()
 
     def discover(self, page: PageRecord) -> PageRecord:
         """Add a page to those that are known."""

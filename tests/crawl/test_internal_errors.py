@@ -105,6 +105,27 @@ def test_a_crawl_that_ends_writes_what_it_can_and_closes_its_database(site: Site
         assert not store.is_locked()
 
 
+def test_a_log_of_visits_that_cannot_be_shortened_is_no_flush_that_failed(site: Site, tmp_path: Path) -> None:
+    spider = """
+    from scrapy_freshness.crawl import extension
+    from scrapy_freshness.errors import StorageError
+    from scrapy_freshness.storage.store import Store
+
+    def failing_prune(store, before):
+        raise StorageError("not this time")
+
+    extension._HOUSEKEEPING_SECONDS = 0.1
+    Store.prune_visits = failing_prune
+    """
+    site.pages |= {"/": html()}
+
+    done = crawl(tmp_path, site.url(), spider=_before(spider), until=site.seen({"/": 4}))
+
+    assert done.stat("freshness/prune_failed") >= 1
+    assert "The log of visits could not be shortened; that is tried again: not this time" in done.log
+    assert done.stat("freshness/flush_failed") == 0
+
+
 def test_a_crawl_that_has_written_nothing_for_long_is_not_well(site: Site, tmp_path: Path) -> None:
     spider = """
     from scrapy_freshness.crawl.saving import Saving

@@ -61,12 +61,14 @@ class Heard:
             config,
             self.planner,
             None,  # type: ignore[arg-type]  # no visit is closed
+            UnaskedRequests(config, crawler.spider),
             fingerprint=lambda request: int.from_bytes(fingerprint(request)[:8], "big", signed=True),
             discover=self._discover,
             in_background=None,  # type: ignore[arg-type]  # nothing is read
             read_seen=lambda page_id: succeed(self.seen[page_id]),
+            wake=lambda: None,
         )
-        self.listening.open(UnaskedRequests(config, crawler.spider), lambda: None)
+        self.listening.open()
 
     def _discover(self, page: PageRecord) -> PageRecord:
         self.pages.append(self.planner.discover(page, 0.0))

@@ -50,10 +50,8 @@ def test_a_visit_whose_items_are_in_a_slow_pipeline_is_not_lost(site: Site, tmp_
     assert done.stat("freshness/visits/first") == len(done.items) == 1
 
 
-def test_nothing_is_kept_of_visits_that_are_lost(site: Site, tmp_path: Path) -> None:
-    spider = SOON + textwrap.dedent("""
-    import gc
-
+#: A spider middleware that lets no item pass.
+THIEF = textwrap.dedent("""
     class Thief:
         def process_spider_output(self, response, result):
             return []
@@ -62,7 +60,23 @@ def test_nothing_is_kept_of_visits_that_are_lost(site: Site, tmp_path: Path) -> 
             async for each in result:
                 if not isinstance(each, dict):
                     yield each
-    """)
+""")
+
+
+def test_a_visit_whose_items_a_spider_middleware_drops_is_not_lost(site: Site, tmp_path: Path) -> None:
+    site.pages |= {"/": lambda headers, count: Answer(html(text=f"version {count}"))}
+    settings = {"SPIDER_MIDDLEWARES": {"spider_of_test.Thief": 0}}
+
+    spider = SOON + THIEF + FOLLOW
+    done = crawl(tmp_path, site.url(), spider=spider, settings=settings, until=site.seen({"/": 4}))
+
+    assert done.items == []
+    assert done.stat("freshness/visits/lost") == done.stat("freshness/visits/failed") == 0
+    assert done.stat("freshness/visits/changed") >= 2
+
+
+def test_nothing_is_kept_of_visits_that_are_lost(site: Site, tmp_path: Path) -> None:
+    spider = SOON + "import gc\n" + THIEF
     closing = """
     def closed(self, reason):
         gc.collect()
@@ -70,7 +84,7 @@ def test_nothing_is_kept_of_visits_that_are_lost(site: Site, tmp_path: Path) -> 
         self.logger.info("visits kept: %d", len(kept))
     """
     site.pages |= {"/": lambda headers, count: Answer(html(text=f"version {count}"))}
-    settings = {"SPIDER_MIDDLEWARES": {"spider_of_test.Thief": 5}}
+    settings = {"SPIDER_MIDDLEWARES": {"spider_of_test.Thief": -1000}}
 
     done = crawl(
         tmp_path, site.url(), spider=spider + FOLLOW + closing, settings=settings, until=site.seen({"/": 4})

@@ -33,10 +33,17 @@ def number_of(request: Request) -> int:
     return int.from_bytes(fingerprint(request)[:8], "big", signed=True)
 
 
+class Nothing:
+    """Wants no pages but those that are known."""
+
+    def request_for_new(self, url: str) -> Request | None:
+        return None
+
+
 class Crawl:
     """Pages that were visited a day ago, and a feed that one of them names."""
 
-    def __init__(self, *pages: str, policy: str = "greedy-ncis") -> None:
+    def __init__(self, *pages: str, policy: str = "greedy-ncis", unasked: Nothing | None = None) -> None:
         self.now = time()
         chosen = policy_named(policy)
         self.planner = Planner(chosen, Hosts(5.0, 60.0), learner_for(chosen, estimator="mle"))
@@ -59,6 +66,7 @@ class Crawl:
         self.announcements = Announcements(
             self.planner,
             get_crawler().stats,
+            unasked or Nothing(),  # type: ignore[arg-type]
             fingerprint=number_of,
             discover=lambda request, told_by: None,
             wake=lambda: None,
@@ -148,12 +156,11 @@ def test_a_page_that_has_moved_shows_no_entries() -> None:
 
 
 def test_a_page_gets_its_signal_under_whatever_address_the_spider_knows_it() -> None:
-    class Shortening:
+    class Shortening(Nothing):
         def request_for_new(self, url: str) -> Request:
             return Request(url.partition("?")[0])
 
-    crawl = Crawl(STORY)
-    crawl.announcements.unasked = Shortening()  # type: ignore[assignment]
+    crawl = Crawl(STORY, unasked=Shortening())
     crawl.poll(f"{STORY}?utm=1")
 
     assert crawl.signalled() == [STORY]

@@ -24,7 +24,7 @@ COMPONENTS = {
         "scrapy_freshness.crawl.robots.FreshRobotsTxtMiddleware": 100,
         "scrapy_freshness.crawl.downloader.FreshnessDownloaderMiddleware": 555,
     },
-    "SPIDER_MIDDLEWARES": {"scrapy_freshness.crawl.output.FreshnessSpiderMiddleware": 10},
+    "SPIDER_MIDDLEWARES": {"scrapy_freshness.crawl.output.FreshnessSpiderMiddleware": -100},
     "ITEM_PIPELINES": {"scrapy_freshness.crawl.pipeline.FreshnessPipeline": 10},
 }
 
@@ -554,19 +554,18 @@ def test_switched_off_it_is_plain_scrapy(site: Site, tmp_path: Path) -> None:
 
 
 def test_components_can_be_listed_by_hand(site: Site, tmp_path: Path) -> None:
-    site.pages |= {"/": changing("/a"), "/a": html()}
+    site.pages |= {"/robots.txt": "User-agent: *\nDisallow: /no", "/": changing("/a", "/no"), "/a": html()}
+    by_hand = {"ADDONS": {}, "ROBOTSTXT_OBEY": True, **COMPONENTS}
 
-    enough = site.seen({"/": 4, "/a": 4})
-    done = crawl(tmp_path / "all", site.url(), settings={"ADDONS": {}, **COMPONENTS}, until=enough)
-    off = start_crawl(
-        tmp_path / "off", site.url(), settings={"ADDONS": {}, **COMPONENTS, "FRESHNESS_ENABLED": False}
-    ).wait()
+    done = crawl(tmp_path / "all", site.url(), settings=by_hand, until=site.seen({"/": 4, "/a": 4}))
+    off = start_crawl(tmp_path / "off", site.url(), settings={**by_hand, "FRESHNESS_ENABLED": False}).wait()
 
     assert done.stat("freshness/visits/changed") > 1
     assert done.stat("freshness/visits/unchanged") > 1
     assert off.stat("finish_reason") == "finished"
     assert off.stat("item_scraped_count") == 2
     assert not (tmp_path / "off" / "freshness.db").exists()
+    assert site.asked("/no") == [], "robots.txt holds whether the add-on is on or off"
 
 
 @pytest.mark.parametrize("component", ["SCHEDULER", "DOWNLOADER_MIDDLEWARES"])
@@ -983,16 +982,23 @@ def test_what_a_callback_downloads_itself_is_no_part_of_the_visit(site: Site, tm
     assert {outcome for _, outcome in visits(done)} == {Outcome.FIRST, Outcome.UNCHANGED}
 
 
-def test_one_line_of_a_spider_is_complained_about_once(site: Site, tmp_path: Path) -> None:
+def test_one_fault_of_a_spider_is_complained_about_once(site: Site, tmp_path: Path) -> None:
     spider = """
+    from functools import partial
+
     import scrapy
 
     class LambdaSpider(scrapy.Spider):
         name = "lambdas"
 
         def parse(self, response):
-            for number in range(30):
+            for number in range(15):
                 yield response.follow(f"/{number}", callback=lambda response, number=number: None)
+            for number in range(15, 30):
+                yield response.follow(f"/{number}", callback=partial(self.parse_number, number=number))
+
+        def parse_number(self, response, number):
+            pass
     """
     site.pages |= {"/": html(), **{f"/{number}": html() for number in range(30)}}
 
@@ -1000,7 +1006,9 @@ def test_one_line_of_a_spider_is_complained_about_once(site: Site, tmp_path: Pat
 
     assert len(site.log) == 31
     assert done.stat("freshness/not_persistable") == 30
-    assert done.log.count("is crawled once and not kept fresh") == 1
+    assert done.log.count("is crawled once and not kept fresh") == 30
+    (warning,) = [line for line in done.log.splitlines() if "WARNING: " in line and "not kept fresh" in line]
+    assert "use cb_kwargs instead of functools.partial or lambda" in warning
 
 
 def test_the_target_of_permanent_redirects_becomes_known_once(site: Site, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from planning_world import Crawl, KnownRates, known_pages, new_page, new_planner
 
 from scrapy_freshness.config import Config
-from scrapy_freshness.model import Outcome
+from scrapy_freshness.model import Outcome, PageKind
 from scrapy_freshness.planning.hosts import Hosts
 from scrapy_freshness.planning.learners import learner_of
 from scrapy_freshness.planning.planner import Planner
@@ -144,3 +144,49 @@ def test_a_host_is_forgotten_with_its_pages() -> None:
     assert {crawl.visit(float(second)) for second in range(1, 10)} == {"0", "2", "4"}
     assert planner.hosts.take_changed() == []
     assert planner.hosts.blocked_until("1.example") == 0.0
+
+
+def holistic_crawl() -> Crawl:
+    """A crawl of twenty pages that change often, and one more that is rarely worth a visit."""
+    policy = policy_named("holistic")
+    crawl = Crawl(Planner(policy, Hosts(5.0, 60.0), learner_of(policy, Config()))).start([])
+    crawl.discover(*(new_page(number) for number in range(21)))
+    for second in range(1, 101):
+        visit = crawl.begin(float(second))
+        if visit is not None:
+            is_first = visit.record.last_visit_at is None
+            crawl.end(visit, float(second), Outcome.FIRST if is_first else Outcome.CHANGED)
+    return crawl
+
+
+@pytest.mark.parametrize("way", ["asked for", "described"])
+def test_a_page_becomes_a_source_although_its_first_visit_as_one_fails(way: str) -> None:
+    crawl = holistic_crawl()
+    crawl.planner.wished.ask_for(row(crawl, 7), None, PageKind.SOURCE if way == "asked for" else None)
+    visit = crawl.begin(101.0)
+    assert visit is not None
+    assert visit.record.fingerprint == 7
+    if way == "described":
+        crawl.planner.wished.describe(visit, None, PageKind.SOURCE)
+    crawl.end(visit, 101.0, Outcome.FAILED)
+
+    assert (visit.record.kind, visit.record.importance) == (PageKind.SOURCE, 0.0)
+    assert "http://a.example/7" in [crawl.visit(float(second)) for second in range(102, 400)]
+    crawl.flush(400.0)
+    record = crawl.record("http://a.example/7")
+    assert (record.kind, record.importance) == (PageKind.SOURCE, 0.0)
+
+
+def test_a_source_becomes_a_page_like_others() -> None:
+    crawl = holistic_crawl()
+    for second, kind in ((101.0, PageKind.SOURCE), (102.0, PageKind.PAGE)):
+        crawl.planner.wished.ask_for(row(crawl, 7), None, kind)
+        visit = crawl.begin(second)
+        assert visit is not None
+        assert visit.record.fingerprint == 7
+        crawl.end(visit, second, Outcome.CHANGED)
+    crawl.flush(103.0)
+
+    record = crawl.record("http://a.example/7")
+    assert (record.kind, record.importance) == (PageKind.PAGE, 1.0)
+    assert record.beliefs.get("profit", 0.0) == record.beliefs.get("link_rate", 0.0) == 0.0
