@@ -2,13 +2,16 @@
 
 import json
 import os
-import subprocess
 import sys
+import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forks import FORKS
+from scrapy.cmdline import execute as scrapy_command
 from scrapy.settings import Settings
 from small_web import NOW
 
@@ -46,14 +49,22 @@ def answer_of(
 
 
 def scrapy(*arguments: str, folder: Path, **environment: str) -> Answer:
-    """Run Scrapy in a process of its own, as a user does."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "scrapy", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    return Answer(done.returncode, done.stdout, done.stderr)
+    """Run Scrapy in a process of its own, in a folder, as a user does."""
+    with tempfile.TemporaryDirectory() as written:
+        out, err = Path(written, "out"), Path(written, "err")
+        process = FORKS.Process(target=_execute, args=(arguments, folder, environment, out, err))
+        process.start()
+        process.join(60)
+        assert process.exitcode is not None, f"{arguments} did not end: {err.read_text()}"
+        return Answer(process.exitcode, out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8"))
+
+
+def _execute(
+    arguments: tuple[str, ...], folder: Path, environment: dict[str, str], out: Path, err: Path
+) -> None:
+    os.chdir(folder)
+    os.environ.update(environment)
+    warnings.simplefilter("error")
+    sys.stdin = Path(os.devnull).open()  # noqa: SIM115 - it lives as long as the process
+    sys.stdout, sys.stderr = out.open("w", encoding="utf-8"), err.open("w", encoding="utf-8")
+    scrapy_command(["scrapy", *arguments])

@@ -71,7 +71,8 @@ def replay(freshness: Callable[..., Answer], sqlite_url: str) -> Replay:
 
 def test_there_is_one_object_for_each_trace_budget_and_policy(replay: Replay, traces: Path) -> None:
     pages, links = traces / "pages.jsonl.gz", traces / "hubs.jsonl.zst"
-    answer = replay(pages, links, "--policy", POLICIES, "--budget", "5/day,20/day", "--learn", "--json")
+    options = ("--budget", "5/day,20/day", "--learn", "--pacing", "rate", "--json")
+    answer = replay(pages, links, "--policy", POLICIES, *options)
     rows = answer.json
 
     assert [(row["trace"], row["budget_per_day"], row["policy"]) for row in rows] == [
@@ -148,7 +149,7 @@ def test_differences_are_those_to_the_first_policy(replay: Replay, traces: Path)
 
 def test_a_run_is_the_same_every_time(replay: Replay, traces: Path) -> None:
     arguments = (traces / "pages.jsonl.gz", "--policy", "greedy,fixed", "--budget", "9/day")
-    for options in (["--learn", "--json"], []):
+    for options in (["--learn", "--json"], ["--pacing", "rate"]):
         assert replay(*arguments, *options).out == replay(*arguments, *options).out
 
 
@@ -186,7 +187,8 @@ def test_sources_that_were_recorded_years_apart_are_one_contest(replay: Replay, 
 
 def test_the_table_is_sorted_and_the_best_is_marked(replay: Replay, traces: Path) -> None:
     answer = replay(
-        traces / "pages.jsonl.gz", "--policy", POLICIES, "--budget", "10/day", "--learn", "--unscaled"
+        traces / "pages.jsonl.gz",
+        *("--policy", POLICIES, "--budget", "10/day", "--learn", "--unscaled", "--pacing", "rate"),
     )
     lines = answer.out.splitlines()
     header = lines.index(next(line for line in lines if "freshness %" in line))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import multiprocessing
 import os
 import signal
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import scrapy.crawler
+from forks import FORKS
 from scrapy.core.engine import ExecutionEngine
 from scrapy.utils.spider import iter_spider_classes
 
@@ -71,28 +71,6 @@ _BASE_SETTINGS = {
     "FRESHNESS_BACKOFF": "0.2s",
     "FRESHNESS_FLUSH_INTERVAL": "0.2s",
 }
-
-# Crawls are forked from a process that has imported what they need: starting one takes a tenth of a
-# second instead of two.
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
-    [
-        "pytest",
-        "aiohttp.web",
-        "alembic.config",
-        "scrapy.core.downloader.handlers.http11",
-        "scrapy.crawler",
-        "scrapy.downloadermiddlewares.cookies",
-        "scrapy.downloadermiddlewares.httpcompression",
-        "scrapy.exporters",
-        "scrapy.extensions.feedexport",
-        "scrapy.squeues",
-        "scrapy_freshness.crawl.downloader",
-        "scrapy_freshness.crawl.output",
-        "scrapy_freshness.crawl.pipeline",
-        "scrapy_freshness.crawl.scheduler",
-    ]
-)
 
 
 def _run(options: Mapping[str, Any]) -> None:
@@ -234,7 +212,7 @@ def start_crawl(
         "arguments": {**({"start_urls": list(start_urls)} if start_urls else {}), **(arguments or {})},
     }
     (folder / "log.txt").touch()
-    process = _FORKS.Process(target=_run, args=(options,), daemon=True)
+    process = FORKS.Process(target=_run, args=(options,), daemon=True)
     process.start()
     return RunningCrawl(process, folder, all_settings["FRESHNESS_DATABASE_URL"])
 
