@@ -49,6 +49,7 @@ _NOT_MEASURED = (
     "test_echo_world.py",
     "test_hostile_sources.py",
     "test_longevity_world.py",
+    "test_many_signals.py",
     "test_phases.py",
     "test_poisson_world.py",
     "test_replays.py",

@@ -58,7 +58,7 @@ def test_the_models_of_all_policies_are_examined() -> None:
 
 
 @each_model
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(beliefs=any_page(), earlier=times, later=times)
 def test_the_value_is_finite_and_never_falls(
     model: ValueModel, beliefs: Beliefs, earlier: float, later: float
@@ -71,7 +71,7 @@ def test_the_value_is_finite_and_never_falls(
 
 
 @each_model
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(beliefs=any_page(), elapsed=times, more=st.one_of(st.integers(1, 3), st.floats(0, 100)))
 def test_a_signal_never_lowers_the_value(
     model: ValueModel, beliefs: Beliefs, elapsed: float, more: float
@@ -83,7 +83,7 @@ def test_a_signal_never_lowers_the_value(
 
 
 @each_model
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(beliefs=any_page(), elapsed=times)
 def test_a_first_copy_is_worth_at_least_as_much_as_another(
     model: ValueModel, beliefs: Beliefs, elapsed: float
@@ -95,7 +95,7 @@ def test_a_first_copy_is_worth_at_least_as_much_as_another(
 
 
 @each_model
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(beliefs=any_page(), price=prices)
 def test_the_value_reaches_a_price_when_it_was_said_to(
     model: ValueModel, beliefs: Beliefs, price: float
@@ -112,7 +112,7 @@ def test_the_value_reaches_a_price_when_it_was_said_to(
 
 
 @each_model
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(beliefs=any_page(), price=st.just(0.0) | st.floats(1e-300, 1e12), more=st.floats(1, 10))
 def test_a_higher_price_is_reached_later(
     model: ValueModel, beliefs: Beliefs, price: float, more: float
@@ -123,7 +123,7 @@ def test_a_higher_price_is_reached_later(
 
 
 @each_model
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(beliefs=any_page(), share=st.floats(1e-6, 0.9), more=st.integers(1, 3))
 def test_a_signal_brings_the_time_of_a_price_nearer_by_what_it_is_worth(
     model: ValueModel, beliefs: Beliefs, share: float, more: int
@@ -142,7 +142,7 @@ def test_a_signal_brings_the_time_of_a_price_nearer_by_what_it_is_worth(
 
 
 @each_model
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(beliefs=any_page(), earlier=times, later=times)
 def test_freshness_falls_from_one_to_nothing(
     model: ValueModel, beliefs: Beliefs, earlier: float, later: float
