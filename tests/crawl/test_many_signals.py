@@ -106,6 +106,7 @@ def test_many_signals_neither_stall_the_reactor_nor_cause_a_burst(site: Site, tm
             "FRESHNESS_BUDGET": f"{BUDGET}/s",
             "FRESHNESS_SIGNAL_SOURCES": [site.url(f"/sitemap{part}.xml") for part in range(N_SITEMAPS)],
             "LOG_LEVEL": "INFO",
+            "DOWNLOAD_TIMEOUT": 120,  # the sitemaps are long, and the machine may be busy
             **STAMPED,
         },
     )
