@@ -16,8 +16,10 @@ from scrapy_freshness.value.contract import ValueModel
 
 #: Share of the visits chosen lately that are worth less than the going price, and how fast it follows them.
 _BELOW, _STEP = 0.1, 0.05
+_UNSPENT, _FALL = math.exp(-_STEP), math.exp(-_STEP * (1 - _BELOW))
 #: After so many values above the price it rises ten times as fast, and after twice as many a hundred times.
-_RUN, _FASTEST = 100, 2
+_RUN = 100
+_RISES = tuple(math.exp(_STEP * _BELOW * faster) for faster in (1, 10, 100))
 #: The price falls no further, or it would be long in coming back.
 _LEAST = 1e-12
 #: Pages from which the price is computed.
@@ -59,14 +61,14 @@ class GoingPrice:
             self.value = value
         elif value < self.value:
             self._run = 0
-            self.value *= math.exp(-_STEP * (1 - _BELOW))
+            self.value *= _FALL
         else:
             self._run += 1
-            self.value *= math.exp(_STEP * _BELOW * 10 ** min(self._run // _RUN, _FASTEST))
+            self.value *= _RISES[min(self._run // _RUN, 2)]
 
     def unspent(self) -> None:
         """A place of the budget was left because nothing was worth it: the price was too high."""
-        self.value = max(self.value * math.exp(-_STEP), min(self.value, _LEAST))
+        self.value = max(self.value * _UNSPENT, min(self.value, _LEAST))
 
 
 class Prices:

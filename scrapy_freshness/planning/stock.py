@@ -46,7 +46,7 @@ class Stock:
         self._table = table
         self._frontier = frontier
         self._hosts = hosts
-        self._crawls_per_second = crawls_per_second
+        self._most_ahead = max(1, 0.5 * crawls_per_second)
         self._settle = settle
         self._listen = listen
         self._pool: list[tuple[float, int]] = []  #: heap of (minus value, row)
@@ -173,7 +173,7 @@ class Stock:
     @property
     def _lookahead(self) -> int:
         """Pages kept ready: half a second's worth, but few enough to choose them by their present value."""
-        return int(min(max(1, 0.5 * self._crawls_per_second), max(1, len(self._table) / _LOOKAHEAD_SHARE)))
+        return int(min(self._most_ahead, max(1, len(self._table) / _LOOKAHEAD_SHARE)))
 
     def _full_hosts(self, now: float) -> NDArray[np.bool_]:
         """By the host's number: whether more pages of it need not be chosen."""
