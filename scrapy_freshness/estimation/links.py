@@ -1,7 +1,7 @@
 r"""How fast do links appear on a hub?  New links found by its last polls over the time they span.
 
 With :math:`n` links in :math:`T` seconds the rate is :math:`\lambda=n/T` [1]_. Nothing found counts as
-half a link: with a rate of 0 a hub would never be polled again. Before the first poll, half a link is
+half a link, so that a hub is not given up at once. Before the first poll, half a link is
 expected in the time that hubs like it take for that.
 
 Links that come and go between two polls are not seen. If a link stays for an exponentially distributed

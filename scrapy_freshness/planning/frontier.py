@@ -11,7 +11,7 @@ table at each call, so that no call takes longer than a few milliseconds at any 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_freshness.model import PageStatus
+from scrapy_freshness.model import PageKind, PageStatus
 from scrapy_freshness.planning.table import PageTable
 from scrapy_freshness.value.contract import FloatArray, ValueModel
 from scrapy_freshness.value.polls import is_polled
@@ -35,6 +35,10 @@ _WORTHLESS = 1e-12
 _ACTIVE, _GONE, _SUSPENDED, _MOVED = map(
     int, (PageStatus.ACTIVE, PageStatus.GONE, PageStatus.SUSPENDED, PageStatus.MOVED)
 )
+_SOURCE = int(PageKind.SOURCE)
+#: How long a source waits at first that does not seem to be worth a poll, in times of the usual wait, and in
+#: the end, after twice as long each time: if all sources are such, they take one fetch in so many.
+_PATIENCE, _MOST_PATIENCE = 8.0, 32.0
 #: Freshness that a signal leaves to a copy if it is nearly sure.
 _HARDLY_FRESH = 0.1
 #: Slices computed in one call while nobody is awake.
@@ -46,9 +50,19 @@ _ROUNDING = 1e-6
 class Frontier:
     """Chooses rows of the table by value; rows it has chosen are *taken* until they are released."""
 
-    def __init__(self, table: PageTable, model: ValueModel, floor: float, min_interval: float) -> None:
+    def __init__(
+        self,
+        table: PageTable,
+        model: ValueModel,
+        floor: float,
+        min_interval: float,
+        *,
+        tries_sources: bool = False,
+    ) -> None:
+        """With *tries_sources* those are polled now and then, too, that do not seem to be worth it."""
         self._table = table
         self._model = model
+        self._tries_sources = tries_sources
         self._floor = self._least(floor)  #: least value that is worth a crawl
         self._min_interval = min_interval
         self._rung = self._floor
@@ -82,7 +96,11 @@ class Frontier:
         is_due = (status == _GONE) | (status == _MOVED)
         if table.has_polled:
             is_due |= is_polled(beliefs) & (elapsed >= table.patience_seconds[rows])
-        return np.where(is_due, np.maximum(values, due), values)
+        values = np.where(is_due, np.maximum(values, due), values)
+        if table.has_tried:
+            is_tried = elapsed >= table.longest_wait[rows]
+            values = np.where(is_tried, np.maximum(values, max(due, self._rung)), values)
+        return values
 
     def take_best(self, now: float, count: int, full_hosts: NDArray[np.bool_]) -> tuple[Rows, FloatArray]:
         """Take up to *count* pages of the highest values, best first; none of a full host.
@@ -127,6 +145,8 @@ class Frontier:
         table = self._table
         table.taken[rows] = False
         table.resting[rows] = table.status[rows] > _ACTIVE
+        if self._tries_sources and table.fades:
+            self._be_patient(rows[table.kind[rows] == _SOURCE], now)
         if others is not None:
             rows = np.concatenate((rows, others[~(table.taken[others] | table.resting[others])]))
         table.wake[rows] = self._waking_times(rows, now)
@@ -260,6 +280,8 @@ class Frontier:
         if table.has_polled:
             longest = np.maximum(table.patience_seconds[rows], self._min_interval)
             sleep = np.where(is_polled(beliefs), np.minimum(sleep, longest), sleep)
+        if table.has_tried:
+            sleep = np.minimum(sleep, np.maximum(table.longest_wait[rows], self._min_interval))
         if table.has_pinned:  # not earlier either, even if there is nothing else to do
             pinned = np.maximum(table.pinned[rows], self._min_interval)
             sleep = np.where(np.isnan(pinned), sleep, pinned)
@@ -270,6 +292,25 @@ class Frontier:
             at_once &= ~is_new | (self._model.first_value(beliefs) >= self._rung) | is_polled(beliefs)
         times = np.where(at_once, now, np.where(is_new, np.inf, last_visit + sleep))
         return np.where(status == _SUSPENDED, np.inf, times)
+
+    def _be_patient(self, sources: Rows, now: float) -> None:
+        """Settle how long sources that were polled wait at the most, whatever the next poll is worth.
+
+        By the links that were found so far it may never be worth it, and then nobody would notice that there
+        are more. The longer that was so, the longer is the wait.
+        """
+        table = self._table
+        sources = sources[~np.isnan(table.last_visit[sources])]
+        if len(sources) == 0:
+            return
+        first = _PATIENCE * table.usual_wait
+        before = table.longest_waits(sources, first)
+        beliefs = table.beliefs(sources, now, self.fetch_price)
+        due = self._model.elapsed_at(beliefs, max(self.fetch_price, self._rung))
+        longer = np.minimum(2 * before, _MOST_PATIENCE * table.usual_wait)
+        table.longest_wait[sources] = np.where(
+            due > before, longer, np.maximum(np.minimum(before, 2 * due), first)
+        )
 
     def next_wake(self, now: float, full_hosts: NDArray[np.bool_]) -> float:
         """When the next page of a host that is not full wakes, or earlier; inf if none does."""

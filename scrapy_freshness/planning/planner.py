@@ -56,8 +56,9 @@ class Planner:
         crawls_per_second: float = 1.0,
         min_interval: float = 0.0,
         before_learning: BeforeLearning = lambda records: None,
-        watch_siblings: bool = True,
+        learns: bool = True,
     ) -> None:
+        """Who knows the truth *learns* nothing from siblings, nor from sources that are not worth a poll."""
         self.hosts = hosts
         self.policy = policy
         self.first_copies = 0  #: visits so far that made a copy
@@ -68,9 +69,11 @@ class Planner:
         self._table = PageTable(policy.model.needs)
         self.known = KnownPages(self._table)
         self._model = WithPins(WithPolls(policy.model))
-        self._frontier = Frontier(self._table, self._model, policy.pacing.floor, min_interval)
+        self._frontier = Frontier(
+            self._table, self._model, policy.pacing.floor, min_interval, tries_sources=learns
+        )
         self._prices = Prices(policy, self._table, self._frontier, crawls_per_second=crawls_per_second)
-        self._siblings = Siblings(self._table, policy.model, watch=watch_siblings)
+        self._siblings = Siblings(self._table, policy.model, watch=learns)
         self._visited = VisitedPages(self._table, learner, self._siblings, before_learning)
         self._rhythmic = RhythmicRates(self._table, self._frontier, learner)
         self._books = Books(upkeep or Upkeep())

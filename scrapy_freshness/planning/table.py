@@ -82,6 +82,7 @@ class PageTable:
         self.weight: NDArray[np.float16]  #: of signals, in units of the mean signal; once they differ
         self.yield_rate: NDArray[np.float32]  #: prices of a visit that polls earn per second; once there are
         self.patience_seconds: NDArray[np.float32]  #: time after which a page is polled anyway; likewise
+        self.longest_wait: NDArray[np.float32]  #: seconds after which a source is tried; inf: not; likewise
         self.pinned: NDArray[np.float64]  #: seconds between visits, nan if not pinned; once a page is
         self.sibling_paces: SiblingPaces | None = None  #: by numbers of hosts; None: time passes as it does
         self.usual_value = 0.0  #: mean value of the visits chosen lately, or the least that is worth one
@@ -113,6 +114,11 @@ class PageTable:
     def has_polled(self) -> bool:
         """Whether any page is polled for signals."""
         return "yield_rate" in self._types
+
+    @property
+    def has_tried(self) -> bool:
+        """Whether any source is polled whatever that is worth, once it has waited for long."""
+        return "longest_wait" in self._types
 
     @property
     def has_pinned(self) -> bool:
@@ -177,6 +183,8 @@ class PageTable:
             self._add_poll_columns()
         if self.has_polled:
             self.yield_rate[row] = self.patience_seconds[row] = 0.0
+        if self.has_tried:
+            self.longest_wait[row] = np.inf
         if self.has_pinned:
             self.pinned[row] = np.nan
         self.importance[row] = record.importance
@@ -251,6 +259,12 @@ class PageTable:
         """Note what was learned at a poll; that of a page which brings nothing may wait."""
         for name in _POLL_COLUMNS:
             getattr(self, name)[row] = beliefs[name]
+
+    def longest_waits(self, rows: NDArray[np.intp], first: float) -> NDArray[np.float64]:
+        """How long sources may wait; half of the first time for those that have not been polled yet."""
+        self._make_room("longest_wait", np.float32, np.inf)
+        known = self.longest_wait[rows].astype(np.float64)
+        return np.where(np.isinf(known), first / 2, known)
 
     def pin(self, rows: Any, seconds: Any) -> None:
         """Pages are to be visited at these intervals; nan: by their value."""

@@ -265,7 +265,7 @@ def _planner(
         upkeep=upkeep,
         crawls_per_second=contest.fetches_per_second,
         min_interval=contest.min_interval,
-        watch_siblings=learner_for is not None,  # who knows the truth has nothing to learn from them
+        learns=learner_for is not None,
     )
 
 

@@ -119,3 +119,26 @@ def test_a_price_that_fell_while_there_was_nothing_to_do_is_soon_back() -> None:
         price.note(1.0)
 
     assert 0.5 < price.value < 1.5
+
+
+def polls_of(planner: Planner, seconds: int) -> list[int]:
+    """When a hub beside twenty pages is polled, at a visit a second, if nothing new is ever on it."""
+    crawl = Crawl(planner).start(copies(20))
+    crawl.discover(replace(hub(), importance=0.0))
+    times = []
+    for now in range(1, seconds):
+        visit = crawl.begin(float(now))
+        assert visit is not None
+        crawl.end(visit, float(now))
+        if visit.record.kind is PageKind.SOURCE:
+            times.append(now)
+    return times
+
+
+def test_a_source_that_seems_not_to_be_worth_it_is_tried_all_the_same() -> None:
+    policy = policy_named("holistic")
+    knowing = Planner(policy, Hosts(5.0, 60.0), learner_for(policy, estimator="mle"), learns=False)
+    usual_wait = 21.0
+
+    assert np.diff(polls_of(new_planner(), 3200)).max() < 33 * usual_wait
+    assert np.diff(polls_of(knowing, 3200)).max() > 33 * usual_wait, "who knows need not try"

@@ -76,9 +76,7 @@ def fresh_share(site: Site, burst_every: int, seconds: int) -> float:
 
 def test_copies_of_a_site_that_changes_at_once_are_fresher() -> None:
     stale = {
-        watch: sum(
-            1 - fresh_share(Site(watch_siblings=watch).run(1500, every), every, 1500) for every in (110, 190)
-        )
+        watch: sum(1 - fresh_share(Site(learns=watch).run(1500, every), every, 1500) for every in (110, 190))
         for watch in (True, False)
     }
 

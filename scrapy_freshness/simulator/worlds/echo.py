@@ -126,7 +126,8 @@ class EchoRound:
             chosen = policy_named(policy, PolicyOptions(participation=self.world.participation))
             graph = self.web.graph
             learner: Learner = KnownProfits(learner_for(chosen), graph) if learn else KnownSources(graph)
-            planner = Planner(chosen, Hosts(5.0, 3600.0), learner, crawls_per_second=per_second)
+            hosts = Hosts(5.0, 3600.0)
+            planner = Planner(chosen, hosts, learner, crawls_per_second=per_second, learns=learn)
             fetches = crawl(
                 self.web,
                 planner,

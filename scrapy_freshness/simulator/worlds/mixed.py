@@ -178,8 +178,7 @@ def _crawled(
     """What a planner fetches at some ticks; all documents and sources were fetched at the start."""
     if not len(ticks):
         return Fetches(np.empty(0, np.int64), ticks)
-    # Who knows the truth has nothing to learn from siblings.
-    planner = Planner(policy, Hosts(5.0, 3600.0), learner, crawls_per_second=per_second, watch_siblings=learn)
+    planner = Planner(policy, Hosts(5.0, 3600.0), learner, crawls_per_second=per_second, learns=learn)
     return crawl(web, planner, ticks, start=0.0, progress=lambda made: advance(made / len(ticks)))
 
 
