@@ -204,6 +204,8 @@ class PageTable:
         had_sources = self.fades
         self.kind[row] = kind
         self.has_sources |= kind is PageKind.SOURCE
+        if self.has_tried:
+            self.longest_wait[row] = np.inf  # of a hub that is retired, no more polls are tried
         if self.fades and not had_sources:
             self._make_room("found", np.float64, now)
 

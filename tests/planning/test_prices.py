@@ -12,6 +12,7 @@ from scrapy_freshness.planning.learners import learner_for
 from scrapy_freshness.planning.planner import Planner
 from scrapy_freshness.planning.policy import policy_named
 from scrapy_freshness.planning.price import GoingPrice
+from scrapy_freshness.planning.table import PageTable
 
 N_PAGES, PROFIT = 100, 1e6
 
@@ -142,3 +143,13 @@ def test_a_source_that_seems_not_to_be_worth_it_is_tried_all_the_same() -> None:
 
     assert np.diff(polls_of(new_planner(), 3200)).max() < 33 * usual_wait
     assert np.diff(polls_of(knowing, 3200)).max() > 33 * usual_wait, "who knows need not try"
+
+
+def test_a_hub_that_is_retired_is_not_tried_any_more() -> None:
+    table = PageTable(policy_named("holistic").model.needs)
+    row = table.add(hub(), {"change_rate": 1.0}, 0.0)
+    table.longest_waits(np.array([row]), 8.0)
+    table.longest_wait[row] = 8.0
+    table.set_kind(row, PageKind.PAGE, 0.0)
+
+    assert np.isinf(table.longest_wait[row])
